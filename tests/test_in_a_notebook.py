@@ -133,7 +133,8 @@ def test_a_fit_in_a_line_and_in_a_notebook() -> None:
         "<LogFit failures.csv, coalesced within 5 min: weibull, mean 20.3 h; 173 durations>"
     )
     rows = Tables(fitted._repr_html_()).rows
-    assert rows[1] == ["weibull", "20.3 h", "16.8 h to 24.5 h", "0.798", "5.85", "1.30", "0.0"]
+    of_mean, of_shape = "16.8 to 24.5 h", "0.711 to 0.897"
+    assert rows[1] == ["weibull", "20.3 h", of_mean, "0.798", of_shape, "5.9", "1.3", "0.0"]
     assert len(rows) == 5
 
 

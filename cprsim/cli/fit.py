@@ -166,16 +166,16 @@ def _jobs(asked: Any, taken: dict[str, Any]) -> None:
 
 def _for_job(asked: Any, taken: dict[str, Any]) -> None:
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
-    from cprsim.fitting.at_hand import at_hand
-    from cprsim.fitting.display import at_hand_table, fit_table
+    from cprsim.fitting.display import comparison_table, fit_table
     from cprsim.fitting.fit_log import fit_for
+    from cprsim.fitting.law_versus_log import of_new_law
     from cprsim.scenario import load_scenario
 
     with asked.progress("fitting") as progress:
         job = load_scenario(asked.for_job)
         fitted = fit_for(job, asked.log, **taken)
         progress.begin("simulating")
-        found = at_hand(fitted, job)
+        found = of_new_law(fitted, job)
     if asked.toml:
         # A job that says how long it waits does not wait for repairs.
         block = fitted.toml("reschedule" not in job.costs.model_fields_set)
@@ -185,19 +185,19 @@ def _for_job(asked: Any, taken: dict[str, Any]) -> None:
     else:
         asked.print(fitted, fit_table)
         echo()
-        asked.print(found, at_hand_table)
+        asked.print(found, comparison_table)
 
 
 def _own_law(asked: Any, taken: dict[str, Any]) -> None:
     """Print how the law of a scenario compares with the log that it names."""
     from cprsim.errors import UsageError
-    from cprsim.fitting.at_hand import its_own_law
-    from cprsim.fitting.display import at_hand_table
+    from cprsim.fitting.display import comparison_table
     from cprsim.fitting.fit_log import fit_named
+    from cprsim.fitting.law_versus_log import of_own_law
     from cprsim.scenario import load_scenario
 
     if asked.toml:
         raise UsageError("--toml prints the law of a new fit; name its LOG")
     job = load_scenario(asked.for_job)
     given = {key: each for key, each in taken.items() if _BY_ITSELF.get(key) != each}
-    asked.print(its_own_law(fit_named(job, **given), job), at_hand_table)
+    asked.print(of_own_law(fit_named(job, **given), job), comparison_table)

@@ -50,8 +50,8 @@ NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
 def replay(asked: Any) -> None:
     """Replay a log: the same interruptions under other policies."""
     from cprsim.errors import UsageError
-    from cprsim.fitting.job_events import is_events, read_events
-    from cprsim.fitting.replayed import of_events, of_failures
+    from cprsim.fitting.job_events import is_events, read_events, scenario_of
+    from cprsim.fitting.law_versus_log import replayed
     from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text, with_systems
 
     if asked.overrides and asked.for_job is None:
@@ -69,7 +69,7 @@ def replay(asked: Any) -> None:
 
             events = read_events(asked.log, _step_s(asked.step_time))
             interruptions = folders.enter_context(owned_folder()) / LOG
-            scenario = of_events(events, given, interruptions, asked.step_time is not None)
+            scenario = scenario_of(events, given, interruptions, asked.step_time is not None)
             if folder is not None:
                 from cprsim.basics.manifest import versions, with_manifest
 
@@ -83,7 +83,7 @@ def replay(asked: Any) -> None:
         elif folder is not None:
             raise UsageError("--out: is for event logs; leave it out")
         else:
-            scenario = of_failures(asked.log, asked.reader, given)
+            scenario = replayed(asked.log, asked.reader, given)
         from cprsim.runs import runner
 
         progress.begin("simulating")

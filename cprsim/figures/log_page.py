@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
-from cprsim.failures.logs.node_failures import Concentration
+from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import duration, number, percent, short, unit_of, wrapped
@@ -52,7 +52,7 @@ def log_page(
     *,
     repairs: tuple[Sample, Sequence[Fit], bool] | None = None,
     causes: Sequence[CauseCount] = (),
-    nodes: Concentration | None = None,
+    nodes: NodeFailures | None = None,
 ) -> Figure:
     """Draw the durations of a log and the laws fitted to them, then repairs, causes and nodes.
 
@@ -305,7 +305,7 @@ def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
     return f"{short(first.name, 24)}: {100 * share:.0f} % of the failures"
 
 
-def _nodes(nodes: Concentration, axes: Axes) -> str:
+def _nodes(nodes: NodeFailures, axes: Axes) -> str:
     """Draw the share of failures on the worst share of nodes (a Lorenz curve)."""
     mean, low, high = nodes.by_chance()
     at = np.linspace(0, 1, len(mean))
@@ -326,5 +326,5 @@ def _nodes(nodes: Concentration, axes: Axes) -> str:
     axes.plot(at, nodes.shares, zorder=4, label="the log", **seen)
     axes.legend(loc="lower right")
     chance = float(np.interp(_WORST, at, mean))
-    said = f"The worst tenth of the nodes has {100 * nodes.of_worst(_WORST):.0f} % of the failures"
+    said = f"The worst tenth of the nodes has {100 * nodes.worst_tenth:.0f} % of the failures"
     return f"{said}; by chance {100 * chance:.0f} %"

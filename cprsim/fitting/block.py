@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cprsim.fitting.log_fit import LogFit
 
 _MOST_DURATIONS = 1000  # that anybody would paste into a scenario
-_DIGITS = 6  # far below what any log tells
+_DIGITS = 6  # far below the precision of any log
 _WIDTH = 96
 _REPAIRED = "Nodes are back after their repair. Leave repair out where others take over sooner."
 
@@ -25,7 +25,7 @@ def block(fitted: "LogFit", has_repairs: bool = True) -> str:
 
     The best law if it is adequate. Else the log itself, to be replayed; or the durations, where
     there is no log of nodes to replay, as the Kaplan-Meier curve has them if some are censored.
-    `has_repairs`: whether each failure waits for the repair that the log tells, and not for
+    `has_repairs`: whether each failure waits for the repair of the log, and not for
     `costs.reschedule`; a replay has no key for that, and gets it as a comment.
     """
     import tomli_w  # noqa: PLC0415  (only those who write need it)
@@ -69,7 +69,7 @@ def law_keys(fitted: "LogFit") -> dict[str, Any]:
 
 def log_keys(fitted: "LogFit") -> dict[str, Any]:
     """`[failures]` by what the log has: its failures, or its durations where that can't be."""
-    # A log of the job's nodes is replayed as it stands, so not to a job on some of them, nor
+    # A log of the job's nodes is replayed unchanged, so not to a job on some of them, nor
     # without some of them.
     source = fitted.source
     is_file = bool(source.path) and source.reader != "intervals"
@@ -81,7 +81,7 @@ def log_keys(fitted: "LogFit") -> dict[str, Any]:
     # The whole path, since the scenario may lie elsewhere.
     keys = {"trace": str(Path(source.path).resolve())} | source.keys()
     if source.window is None and of_the_job:
-        # As it stands is by its own clock, which may be that of a calendar: start with its first.
+        # A replay has the clock of the log, which may be a calendar: start with its first failure.
         keys["window"] = written((0.0, 1.0))
     return keys | ({"exclude_worst": source.exclude_worst} if source.exclude_worst else {})
 
@@ -131,8 +131,8 @@ def _comments(fitted: "LogFit") -> list[str]:
     texts = [f"{fitted.source}: {sample.n} {what}{censored}."]
     if fitted.look == "gaps" and fitted.node_failures is not None:
         texts.append(
-            f"They are failures of all {fitted.node_failures.nodes:,} nodes: a job on fewer fails "
-            "more rarely, by the law that --for FILE finds."
+            f"They are failures of all {len(fitted.node_failures.counts):,} nodes: a job on fewer "
+            "fails more rarely, by the law that --for FILE finds."
         )
     texts += fitted.notes
     return [f"# {line}" for text in texts for line in textwrap.wrap(text, _WIDTH)]

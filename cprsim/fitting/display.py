@@ -1,7 +1,7 @@
-"""What logs say, as a terminal shows it: fitted laws, MTBFs, events and interruptions of jobs."""
+"""Results of logs in a terminal: fitted laws, MTBFs, events and interruptions of jobs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -20,11 +20,12 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
     from cprsim.failures.logs.job_table import JobRecords
-    from cprsim.fitting.at_hand import AtHand
     from cprsim.fitting.job_events import JobEvents
+    from cprsim.fitting.law_versus_log import LawVersusLog
     from cprsim.fitting.log_fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.runs.summaries import Mean
+    from cprsim.survival.fitted_laws import Fit
 
 #: Differences of AIC from which on they are whole numbers.
 _LARGE = 100
@@ -42,7 +43,7 @@ _HEADINGS = {"overhead": "overhead, %", "pls": "PLS, %", "failures": "failures"}
 
 
 def event_lines(events: "JobEvents") -> Iterator[str]:
-    """What the event log of a job says of it, and of its wall clock."""
+    """Yield lines on the event log of a job, and on its wall clock."""
     starts = sum(each.starts for each in events.attempts)
     yield (
         f"{events.path}: {format_duration(events.wall_s)} on {counted(events.nodes, 'node')}, "
@@ -62,7 +63,7 @@ def event_lines(events: "JobEvents") -> Iterator[str]:
 
 
 def fit_table(fitted: "LogFit") -> Group:
-    """A row a law, the best first: mean and shape with 95 % intervals, distances, AIC."""
+    """Return the laws, the best first, below what they were fitted to."""
     sample = fitted.view.sample
     of = {
         "gaps": "gaps between failures of the whole system",
@@ -78,9 +79,13 @@ def fit_table(fitted: "LogFit") -> Group:
         f"{fitted.source}\n{sample.n:,} {of}{cut}; "
         f"{mean} {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
-    fits = fitted.fits
+    return Group(head, Fitting(plain_table(None, law_columns(fitted.fits), close=True)))
+
+
+def law_columns(fits: Sequence["Fit"]) -> list[Column]:
+    """Return a row a law: mean and shape with 95 % intervals, distances, AIC."""
     above = [fit.aic - min(fit.aic for fit in fits) for fit in fits]
-    columns = [
+    return [
         ("law", (fit.law.distribution for fit in fits)),
         ("mean", (format_duration(fit.law.expected_s) for fit in fits)),
         ("", (format_durations(*fit.mean_interval_s) for fit in fits)),
@@ -90,7 +95,6 @@ def fit_table(fitted: "LogFit") -> Group:
         ("RMSE\n%", (rough_percent(fit.rmse).removesuffix(" %") for fit in fits)),
         ("AIC -\nleast", (f"{e:.1f}" if e < _LARGE else f"{e:,.0f}" for e in above)),
     ]
-    return Group(head, Fitting(plain_table(None, columns, close=True)))
 
 
 def mtbf_table(found: "MtbfByNodes") -> Group:
@@ -107,7 +111,7 @@ def mtbf_table(found: "MtbfByNodes") -> Group:
     return Group(head, Fitting(plain_table(None, columns, names=0)))
 
 
-def at_hand_table(found: "AtHand") -> Table:
+def comparison_table(found: "LawVersusLog") -> Table:
     """A row a policy: of each measure what the log makes, and what the law does; ± is 95 %."""
     title = found.scenario.title or "The job at hand"
     each = found.policies.values()

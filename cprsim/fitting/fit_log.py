@@ -26,7 +26,7 @@ from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.log_notes import COALESCED, too_little
-from cprsim.fitting.repairs import planned_outages, repairs_and_restarts
+from cprsim.fitting.repairs import repairs_and_restarts
 from cprsim.fitting.strikes import at_most, strikes, strikes_of_job
 from cprsim.survival.fitted_laws import Fit, Verdict, check_failures, check_spread, fit_and_judge
 from cprsim.survival.fitted_laws import fit as fit_law
@@ -74,7 +74,7 @@ def fit(
         Nodes of the job, for the view `"job"`.
     window
         Shares of the time from the first failure to the last, e.g. `"0.5:1"`; or, of a log that
-        tells the date of its times, dates: `"2025-03-01:2025-06-01"`, from the beginning of the
+        has the date of its times, dates: `"2025-03-01:2025-06-01"`, from the beginning of the
         first to that of the second, either of which may be left out.
     coalesce
         A duration, e.g. `"5 min"`: failures at most so long after the one before are one. Where
@@ -83,7 +83,7 @@ def fit(
     ties
         What becomes of durations of 0 s: `"drop"`, or `"keep"` as half the shortest other one.
     population
-        Nodes of the system, where the log doesn't tell.
+        Nodes of the system, where the log lacks their number.
     columns
         What the columns of a CSV log are called, e.g. `{"time": "fell", "node": "box"}`; also
         `end`, `kind`, `rack` and `cause`. Those that are not named are found by their commonest
@@ -146,9 +146,9 @@ def fit_for(
 def fit_named(scenario: "Scenario", **taken: Any) -> LogFit:
     """Fit the log that `failures.log` of a scenario names, as `fit_for`, to hold its law against.
 
-    The keys beside `failures.log` say what is taken of it; what is given here wins. Where its law
-    is one of nodes' lives these are fitted, else gaps. Raises as `fit_for`, and `UsageError` where
-    the scenario names no log.
+    The keys that go with `failures.log` say what is taken of it; what is given here wins. Where its
+    law is one of nodes' lives these are fitted, else gaps. Raises as `fit_for`, and `UsageError`
+    where the scenario names no log.
     """
     failures = scenario.failures
     if failures.log is None:
@@ -268,7 +268,7 @@ def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ti
         repairs=repairs,
         restarts=restarts,
         causes=Counter(failures.causes or ()),
-        planned=planned_outages(failures),
+        planned=failures.planned,
         rows=failures.rows,
         columns=failures.columns,
         node_failures=node_failures(failures, within_s or WITHIN_S),
@@ -277,7 +277,7 @@ def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ti
 
 
 def _kinds(log: FailureLog) -> dict[str, int]:
-    """How often nodes of each kind fail, as weights of `[failures.hits]` are called."""
+    """Count failures of each kind of node, by the names of weights of `[failures.hits]`."""
     counts = Counter(log.kinds or ())
     names = {"parameter_server": "parameter_servers", "trainer": "trainers"}
     return {name: counts[kind] for kind, name in names.items() if counts[kind]}

@@ -1,4 +1,4 @@
-"""Whether some nodes of a log fail far more often than others, and what a frailty says of it."""
+"""Nodes of a log that fail far more often than others, and a frailty that explains it."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +17,7 @@ from cprsim.survival.frailty import Frail, fit_frailty
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
-#: Nodes, and failures, of a log that tells nodes apart.
+#: Fewest nodes, and failures, of which a frailty is fitted.
 _FEWEST: Final = 20
 _LOGS: Final = 199
 _SEED: Final = 0
@@ -64,7 +64,7 @@ class NodeModel:
 def _samples(
     count: int, log: NDArray[np.int64], lasted_s: Floats, observed: NDArray[np.bool_]
 ) -> list[Sample]:
-    """Those of each log that has any life that failed."""
+    """Return the sample of each log that has any life that failed."""
     order = np.argsort(log, kind="stable")
     by_log = np.split(order, np.searchsorted(log[order], np.arange(1, count)))
     return [Sample(lasted_s[rows], observed[rows]) for rows in by_log if observed[rows].any()]
@@ -95,12 +95,12 @@ class FrailtyFit:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a scenario had better have it."""
+        """Return whether a scenario had better have it."""
         return self.found.is_sure and self.is_adequate
 
     @property
     def notes(self) -> list[str]:
-        """Which nodes fail, a sentence each."""
+        """Sentences on the nodes that fail."""
         worst = rough_percent(self.share)
         said = f"The worst tenth of {self.nodes:,} nodes has {worst} of the outages"
         alike = f"{_percents(self.alike)} if all were alike"
@@ -129,7 +129,7 @@ class FrailtyFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the law with its frailty is good enough to plan with."""
+        """Verdict whether the law with its frailty is good enough to plan with."""
         law = self.found.law
         spread = f"a shape of {law.shape:.3g}" if law.shape is not None else f"a cv of {law.cv:.3g}"
         return Verdict(
@@ -140,7 +140,7 @@ class FrailtyFit:
         )
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
+        """Return one JSON object; times in seconds."""
         found, law = self.found, self.found.law
         return {
             "nodes": self.nodes,
@@ -165,7 +165,7 @@ class FrailtyFit:
 def frailty_fit(
     log: FailureLog, own: NDArray[np.bool_], lives: Sample, time: NodeTime
 ) -> FrailtyFit | None:
-    """Fit a frailty to the lives of the nodes of a log; None where it tells too little.
+    """Fit a frailty to the lives of the nodes of a log; None where there are too few.
 
     `own`: failures that end a life by themselves, shape (n,). `lives`: later lives, from a repair
     to the next failure. `time`: up time of nodes per failure.
@@ -210,7 +210,7 @@ def _interval(failures: NDArray[np.int64]) -> tuple[float, float]:
 def _distance(lives: Sample, samples: list[Sample]) -> tuple[float, float]:
     """Largest distance of the survival of lives from its mean in samples, and what chance makes.
 
-    The distance that 95 % of the samples keep to.
+    The second is the distance within which 95 % of the samples are.
     """
     curve = KaplanMeier.from_sample(lives)
     at_s = np.unique(np.quantile(curve.times_s, np.linspace(0, 1, 200)))

@@ -19,11 +19,12 @@ from typing import Any, Final, NamedTuple
 
 from cprsim.basics.tabular import LogPath, lines
 from cprsim.basics.units import SECONDS, format_duration, format_exact
-from cprsim.errors import LogError
+from cprsim.errors import LogError, ScenarioError, UsageError
+from cprsim.scenario import Scenario
 
-#: The file of interruptions beside a scenario.
+#: The file of interruptions that goes with a scenario.
 LOG: Final = "interruptions.csv"
-#: The policy that stands for what was: full recovery at the interval of the log.
+#: The policy of the log itself: full recovery at the interval of the log.
 AS_LOGGED: Final = "as-logged"
 #: Tables of a scenario that a log says nothing of.
 _BESIDE: Final = ("model", "storage", "prices", "accuracy")
@@ -74,7 +75,7 @@ class Attempt(NamedTuple):
 
     @property
     def points(self) -> list[Progress]:
-        """What it reached: its load, and its saves."""
+        """Points that it reached: its load, and its saves."""
         return [*([] if self.loaded is None else [self.loaded]), *self.saves]
 
     @property
@@ -131,7 +132,7 @@ class JobEvents:
         return [pair for each in self.attempts for pair in pairwise(each.saves)]
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         return {
             "nodes": self.nodes,
             "attempts": len(self.attempts),
@@ -314,7 +315,7 @@ def interruptions(events: JobEvents) -> list[Interruption]:
 def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables of a scenario of that job; `log`: where its interruptions are written.
 
-    What `given` says, the tables of a scenario, stands beside it; costs that it gives win, and
+    Tables of a scenario that are `given` are added; costs that it gives win, and
     failures are those of the log. Each node of the log holds a shard, where `given` has no cluster.
     Raises `LogError` if the job was never interrupted.
     """
@@ -345,6 +346,30 @@ def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[st
         "failures": {"trace": str(log), "reader": "csv"},
         "policies": {AS_LOGGED: logged, **given.get("policies", {})},
     }
+
+
+def scenario_of(
+    events: JobEvents, given: Mapping[str, Any], log: Path, knows_step: bool
+) -> Scenario:
+    """Return the job of an event log; its interruptions are written into the file `log`.
+
+    Raises
+    ------
+    UsageError
+        If saves take no time in this log, and nothing else is known of them.
+    """
+    tables = tables_of(events, log, given)
+    cluster = tables["cluster"]
+    write_log(events, log, cluster.get("parameter_servers") if isinstance(cluster, dict) else None)
+    try:
+        return Scenario(**tables)
+    except ScenarioError as error:
+        if knows_step or "save" not in str(error):
+            raise
+        raise UsageError(
+            f"{error}; in this log saves take no time, since a step is taken to last as long as "
+            "from save to save: give --step-time, or costs.save in --for"
+        ) from None
 
 
 def write_log(events: JobEvents, log: Path, servers: object) -> None:

@@ -1,4 +1,4 @@
-"""How long jobs may be for a fitted law to tell how far they differ from each other."""
+"""Lengths of jobs for which a fitted law has the spread of their numbers of failures."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from cprsim.basics.units import format_duration, listed
 #: Lengths of jobs that are looked at, in mean gaps between failures.
 GAPS: Final = (2, 6, 60)
 _SURE: Final = 3.0  # standard deviations of simulated logs
-_LONG: Final = 4.0  # jobs that a log is long at least, to tell how far they differ
+_LONG: Final = 4.0  # jobs that a log is long at least, to know how far they differ
 _STARTS: Final = 4  # jobs that are looked at, per job that the log is long
 _SEED: Final = 0
 _FEWEST, _MOST = 39, 199  # simulated logs
@@ -37,11 +37,11 @@ class JobLength(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are no farther apart than chance explains."""
+        """Return whether the two are no farther apart than chance explains."""
         return abs(self.log_sd - self.law_sd) <= _SURE * self.by_chance
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         return self._asdict() | {"agrees": self.agrees}
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> tuple[JobLeng
         return ()
     rng = np.random.default_rng(_SEED)
     logs = min(max(_DRAWS // count, _FEWEST), _MOST)
-    # Of each log a job is so many of its own mean gaps long: the mean of the law is not judged.
+    # A job is so many mean gaps of each log long: the mean of the law is not judged.
     drawn = np.array([_spreads(law.sample(rng, count), told) for _ in range(logs)])
     return tuple(
         JobLength(gaps, gaps * mean_s, spread, float(by_law.mean()), float(by_law.std(ddof=1)))

@@ -1,4 +1,4 @@
-"""What a fit of a log found, and how it is told."""
+"""The result of a fit of a log, and its documents."""
 
 import math
 from collections import Counter
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.notebook import notebook_html
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
-from cprsim.failures.logs.log import Rows
+from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import Coincidence, NodeFailures, RackBursts
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
@@ -18,7 +18,7 @@ from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.job_lengths import JobLength
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, PlannedOutages, RepairFit
+from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, RepairFit, planned_document
 from cprsim.fitting.strikes import StrikeKind, mean_nodes
 from cprsim.job.severity import Severity
 from cprsim.survival.fitted_laws import Fit, Verdict
@@ -39,7 +39,7 @@ MEAN_OFF: Final = 0.03
 class LogFit:
     """Laws fitted to the failures of a log, and a verdict on the best.
 
-    What the log doesn't tell, or what its view doesn't show, is None or empty.
+    Attributes that the log lacks, or its view doesn't show, are None or empty.
     """
 
     #: The log, and what was taken of it.
@@ -77,21 +77,21 @@ class LogFit:
     told: tuple[str, ...] = ()
     #: Whether some nodes fail far more often than others, for uptimes.
     frailty: FrailtyFit | None = None
-    #: How often each cause that the log tells struck; None stands for none told.
+    #: Failures by cause; None where a failure has none.
     causes: Mapping[str | None, int] = field(default_factory=dict)
     #: Outages that were planned.
-    planned: PlannedOutages | None = None
+    planned: FailureLog | None = None
     #: How many rows the file has, and how many of them were kept.
     rows: Rows | None = None
     #: What the columns of a table are called, by what they hold.
     columns: Mapping[str, str] = field(default_factory=dict)
     #: How often nodes fail, how unevenly and how often together.
     node_failures: NodeFailures | None = None
-    #: For jobs of which length the law tells how far their numbers of failures differ, for gaps.
+    #: Lengths of jobs, and whether the law has the spread of their failures, for gaps.
     job_lengths: tuple[JobLength, ...] = ()
 
     def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
-        """Return the repair of failures, or the restart of processes; empty where none is told."""
+        """Return the repair of failures, or the restart of processes; empty where there is none."""
         found = self.restarts if severity == "process" else self.repairs
         return "" if found is None else found.delay_of(cause)
 
@@ -102,7 +102,7 @@ class LogFit:
 
     @property
     def law(self) -> Distribution:
-        """What a scenario takes: the best law, or that which goes with a frailty."""
+        """The law of a scenario: the best law, or that which goes with a frailty."""
         return self.best.law if self.wanted_frailty is None else self.wanted_frailty.found.law
 
     @property
@@ -120,7 +120,7 @@ class LogFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the best law is good enough to plan with, and why."""
+        """Verdict whether the best law is good enough to plan with, and why."""
         found = self.coincidence
         if found is not None and found.together:
             return Verdict(
@@ -134,7 +134,7 @@ class LogFit:
 
     @property
     def notes(self) -> list[str]:
-        """What one should know before one uses the law, a sentence or line each."""
+        """Sentences or lines to read before one uses the law."""
         return notes(self)
 
     @property
@@ -143,7 +143,7 @@ class LogFit:
         return {**self.dropped, **(self.repairs.left_out if self.repairs is not None else {})}
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim fit --json` prints; times in seconds."""
+        """Return the document of `cprsim fit --json`; times in seconds."""
         source, sample = self.source, self.view.sample
         median_s = KaplanMeier.from_sample(sample).median_s
 
@@ -181,7 +181,7 @@ class LogFit:
             "node_failures": told(self.node_failures),
             "repairs": told(self.repairs),
             "restarts": told(self.restarts),
-            "planned": told(self.planned),
+            "planned": None if self.planned is None else planned_document(self.planned),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
             "rows": None if self.rows is None else self.rows._asdict(),
             "columns": dict(self.columns),
@@ -198,38 +198,28 @@ class LogFit:
         )
 
     def _repr_html_(self) -> str:
-        least = min(each.aic for each in self.fits)
-        rows = [
-            [
-                each.law.distribution,
-                format_duration(each.law.expected_s),
-                "{} to {}".format(*map(format_duration, each.mean_interval_s)),
-                "" if each.spread is None else f"{each.spread:.3g}",
-                percent(each.ks),
-                percent(each.rmse),
-                f"{each.aic - least:.1f}",
-            ]
-            for each in self.fits
-        ]
-        headings = ("law", "mean", "95 %", "shape or cv", "KS %", "RMSE %", "AIC - least")
+        from cprsim.fitting.display import law_columns  # noqa: PLC0415  (rich is slow)
+
+        headings, cells = zip(*law_columns(self.fits), strict=True)
         head = f"{self.view.sample.n:,} durations ({self.look})"
+        rows = zip(*cells, strict=True)
         return notebook_html(str(self.source), head, headings, rows, self.notes)
 
     def toml(self, has_repairs: bool = True) -> str:
         """The `[failures]` block of a scenario: the law, or the log where none is adequate.
 
-        `has_repairs`: whether its causes have the repairs that the log tells.
+        `has_repairs`: whether its causes have the repairs of the log.
         """
         return block(self, has_repairs)
 
     def figure(self) -> "Figure":
         """Survival with its band, failure rate and quantiles, of the data and of each law.
 
-        Below, what else the log tells: repairs, causes, nodes.
+        Below, repairs, causes and nodes of the log.
         """
         from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow)
 
-        repairs, nodes = self.repairs, self.node_failures
+        repairs = self.repairs
         return log_page(
             self.view.sample,
             self.fits,
@@ -238,15 +228,15 @@ class LogFit:
             if repairs is None
             else (repairs.sample, repairs.fits, repairs.is_adequate),
             causes=self._cause_counts(),
-            nodes=None if nodes is None else nodes.spread,
+            nodes=self.node_failures,
         )
 
     def _cause_counts(self) -> "list[CauseCount]":
         """The commonest causes of failures, and how long their repairs take."""
         from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
 
-        by_cause = None if self.repairs is None else self.repairs.by_cause
-        medians = {each.cause: each.median_s for each in by_cause.causes} if by_cause else {}
+        by_cause = () if self.repairs is None else self.repairs.causes
+        medians = {each.cause: each.median_s for each in by_cause}
         ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
         shown = [
             CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]

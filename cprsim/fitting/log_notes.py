@@ -1,4 +1,4 @@
-"""What a fit of a log tells beside its table, in the order in which one reads it."""
+"""Notes on a fit of a log, in the order in which one reads them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from cprsim.failures.logs.log import OF_WORST, OUTSIDE, Rows
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
-from cprsim.fitting.repairs import MOST_CAUSES, count_lines, shortened
+from cprsim.fitting.repairs import MOST_CAUSES, count_lines, planned_note, shortened
 from cprsim.fitting.strikes import mean_nodes
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
 def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
-    """How many rows were read and kept, and what was left out, a line each."""
+    """Return lines on the rows that were read, kept and left out."""
     told = []
     if rows is not None:
         count = rows.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
@@ -57,7 +57,7 @@ def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: s
 
 
 def notes(fitted: "LogFit") -> list[str]:
-    """What one should know before one uses the best law, a sentence or line each.
+    """Return sentences or lines to read before one uses the best law.
 
     The law and its mean, how failures come, repairs, how the log was understood, and last what
     was left out.
@@ -86,15 +86,15 @@ def _law(fitted: "LogFit") -> list[str]:
 
 
 def _repairs(fitted: "LogFit") -> list[str]:
-    """How long outages take, and the commonest causes, where there is more than one."""
+    """Return notes on outages, and on the commonest causes, where there is more than one."""
     repairs, restarts, causes = fitted.repairs, fitted.restarts, fitted.causes
     said = [] if repairs is None else repairs.notes
     if restarts is not None:
         restarted = f"Outages of processes alone: {restarts.sample.n:,}"
         said.append(f"{restarted}; {restarts.typical}.")
     if fitted.planned is not None:
-        said.append(fitted.planned.note)
-    if (repairs is None or repairs.by_cause is None) and len(causes) > 1:
+        said.append(planned_note(fitted.planned))
+    if (repairs is None or not repairs.causes) and len(causes) > 1:
         most = Counter(causes).most_common(MOST_CAUSES)
         told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
         said.append(f"Causes: {told}{', ...' * (len(causes) > MOST_CAUSES)}.")
@@ -102,7 +102,7 @@ def _repairs(fitted: "LogFit") -> list[str]:
 
 
 def _coming(fitted: "LogFit") -> list[str]:
-    """How failures come: on which nodes, in clusters, ever rarer, together."""
+    """Return notes on how failures come: on which nodes, in clusters, ever rarer, together."""
     nodes, frailty, follow = fitted.node_failures, fitted.frailty, fitted.dependence
     trend, bursts = fitted.trend, fitted.bursts
     said = [] if nodes is None else [nodes.rate]
@@ -143,7 +143,7 @@ def _coming(fitted: "LogFit") -> list[str]:
 
 
 def _mean(fitted: "LogFit") -> list[str]:
-    """What the mean of the best law rests on, and how far it is from that of the gaps."""
+    """Return notes on the mean of the best law, and how far it is from that of the gaps."""
     said, law, time = [], fitted.law, fitted.view.node_time
     sample = fitted.view.sample
     off = law.expected_s / fitted.mean_s - 1

@@ -97,7 +97,7 @@ def _measured(log: FailureLog, attendance: Attendance, size: int) -> dict[str, f
 
 @dataclass(frozen=True, eq=False)
 class MtbfByNodes:
-    """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
+    """The MTBF by the nodes of a job: measured, and by the two models of the CPR paper.
 
     `rows`: those of `measured_mtbf`. `told` says how the log was understood.
     """
@@ -108,7 +108,7 @@ class MtbfByNodes:
 
     @property
     def notes(self) -> list[str]:
-        """What the columns are, a sentence each."""
+        """Sentences on the columns."""
         return [
             "Linear: MTBF of one node / nodes. Independent: 1 h / (1 - (1 - p)^nodes), with p the "
             "share of node-hours with a failure.",
@@ -117,7 +117,7 @@ class MtbfByNodes:
         ]
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim fit --view job --json` prints without `--nodes`; times in seconds."""
+        """Return the document of `cprsim fit --view job --json` without `--nodes`; times in s."""
         rows = self.rows.to_dict("records")
         return {
             "log": self.source.path,

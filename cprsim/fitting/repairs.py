@@ -1,12 +1,12 @@
-"""What a log says of repairs: how long nodes are down, by cause, and laws of that."""
+"""Repairs in a log: how long nodes are down, by cause, and laws of that."""
 
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,12 +19,11 @@ from cprsim.survival.fitted_laws import Fit, Verdict, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier, LogRank, log_rank
 from cprsim.survival.sample import Sample
 
-MOST_CAUSES: Final = 6  # that are told one by one
+MOST_CAUSES: Final = 6  # that are listed one by one
 NO_CAUSE, OTHERS = "no cause told", "other causes"
 _FEWEST: Final = 5  # outages that ended, for a cause to be compared with the others
 _LONGEST: Final = 60  # letters of a cause
-#: Durations that anybody would paste where no law is adequate, of all and of a cause; means of so
-#: many each.
+#: Durations to draw from where no law is adequate, of all and of a cause; means of so many each.
 _TYPICAL, _OF_CAUSE, _IN_ONE = 100, 10, 200
 _DIGITS: Final = 4
 #: When the durations of a block are waited for.
@@ -37,15 +36,17 @@ _WHERE: Final = {
 
 @dataclass(frozen=True, eq=False)
 class RepairFit:
-    """Outages, how long they lasted, and laws fitted to that."""
+    """Outages, their durations, and laws fitted to these."""
 
     sample: Sample
-    #: Of outages of one cause, or of several that are rare; empty for all.
+    #: The cause of these outages, or that of several that are rare; empty for all.
     cause: str = ""
-    #: Outages that are none of the sample, by reason.
+    #: Number of outages that are none of the sample, by reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
-    #: None where the log tells no causes.
-    by_cause: "RepairsByCause | None" = None
+    #: The same by cause, the commonest first; empty where the log has no causes, or one.
+    causes: tuple["RepairFit", ...] = ()
+    #: Whether causes differ in their durations; None where fewer than two can be compared.
+    test: LogRank | None = None
     #: Whether they are of nodes.
     of_nodes: bool = True
 
@@ -55,7 +56,7 @@ class RepairFit:
 
     @property
     def median_s(self) -> float:
-        """Half of them are over by then, s; nan where more than half went on."""
+        """Half of them are over by then, s; NaN where more than half are not over."""
         return self._curve.median_s
 
     @property
@@ -78,12 +79,12 @@ class RepairFit:
 
     @property
     def fits(self) -> list[Fit]:
-        """Laws, as `LogFit` has those of failures; none where outages are too few."""
+        """Laws, in the order of `LogFit.fits`; none where outages are too few."""
         return self._judged[0]
 
     @property
     def is_adequate(self) -> bool:
-        """Whether a law is good enough to plan with."""
+        """Return whether a law is good enough to plan with."""
         return any(each.adequate for each in self._judged[1].values())
 
     def keys(self, durations: int = _TYPICAL) -> dict[str, Any]:
@@ -100,19 +101,28 @@ class RepairFit:
 
     @property
     def notes(self) -> list[str]:
-        """What the log says of repairs, a sentence each."""
-        sample = self.sample
+        """Sentences on the repairs, and a line a cause."""
+        sample, of = self.sample, " of nodes" if self.of_nodes else ""
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
-        of = " of nodes" if self.of_nodes else ""
         said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
         if self.fits:
             reason = self._judged[1][self.fits[0].law.distribution].reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
-        return said if self.by_cause is None else said + self.by_cause.notes
+        if not self.causes:
+            return said
+        differ = ""
+        if self.test is not None:
+            chance = "beyond chance" if self.test.is_sure else "no more than by chance"
+            p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
+            differ = f"; repair times differ {chance} (log-rank test, {p})"
+        lines = (
+            (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
+        )
+        return [*said, f"Outages by cause{differ}:", *count_lines(lines)]
 
     def block(self, key: Literal["reschedule", "restart"] = "reschedule") -> str:
-        """`costs.reschedule` or `costs.restart` as comments."""
-        import tomli_w  # noqa: PLC0415  (only those who write need it)
+        """Return `costs.reschedule` or `costs.restart` as comments."""
+        import tomli_w  # noqa: PLC0415  (few need it)
 
         text = f"{_WHERE[key]}\n{tomli_w.dumps({'costs': {key: self.delay_of(None)}})}"
         return "\n".join(f"# {line}" for line in text.splitlines())
@@ -123,9 +133,9 @@ class RepairFit:
         A law, ten durations to draw from, which are means of equal parts, or one if they are alike.
         Empty where causes differ, and no outage of this one is known to have ended.
         """
-        found, by_cause = self, self.by_cause
-        if cause and by_cause is not None and by_cause.test is not None and by_cause.test.is_sure:
-            ended = {each.cause: each for each in by_cause.causes if each.sample.failures}
+        found = self
+        if cause and self.test is not None and self.test.is_sure:
+            ended = {each.cause: each for each in self.causes if each.sample.failures}
             if cause not in ended and cause != OTHERS:
                 return ""
             found = ended.get(cause, self)
@@ -135,58 +145,43 @@ class RepairFit:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """How many, and how long they take, seconds, as one JSON object."""
+        """Their number and how long they take, seconds, as one JSON object."""
         median_s = None if math.isnan(self.median_s) else self.median_s
-        told = {"median_s": median_s, "mean_s": self.mean_s}
-        return {"n": self.sample.n, "censored": self.sample.censored, **told}
+        times_s = {"median_s": median_s, "mean_s": self.mean_s}
+        return {"n": self.sample.n, "censored": self.sample.censored, **times_s}
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
+        """Return one JSON object; times in seconds."""
+        by_cause = {
+            "causes": [{"cause": each.cause, **each.figures} for each in self.causes],
+            "log_rank": self.test and self.test._asdict() | {"differ": self.test.is_sure},
+        }
         return {
             **self.figures,
             "adequate": self.is_adequate,
             "reschedule": self.keys(),
-            "by_cause": None if self.by_cause is None else self.by_cause.document(),
+            "by_cause": by_cause if self.causes else None,
         }
 
 
-class RepairsByCause(NamedTuple):
-    """Outages by their causes, the commonest first, and whether these differ in how long.
-
-    `test` is None where fewer than two causes have five outages that ended.
-    """
-
-    causes: Sequence[RepairFit]
-    test: LogRank | None
-
-    @property
-    def notes(self) -> list[str]:
-        """What they are, a line each."""
-        told = "Outages by cause"
-        if self.test is not None:
-            chance = "beyond chance" if self.test.is_sure else "no more than by chance"
-            p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
-            told += f"; repair times differ {chance} (log-rank test, {p})"
-        lines = count_lines(
-            (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
-        )
-        return [f"{told}:", *lines]
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
-        causes = [{"cause": each.cause, **each.figures} for each in self.causes]
-        test = self.test and self.test._asdict() | {"differ": self.test.is_sure}
-        return {"causes": causes, "log_rank": test}
+def repair_fit(log: FailureLog) -> RepairFit | None:
+    """Return the outages of a log; None where it has no repairs."""
+    found = repair_times(log)
+    if found is None:
+        return None
+    counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
+    left_out = {why: count for why, count in counts.items() if count}
+    return RepairFit(found.sample, "", left_out, *_by_cause(found), log.of_nodes)
 
 
-def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
-    """Those of a log; None where it tells no causes, or but one.
+def _by_cause(found: RepairTimes) -> tuple[tuple[RepairFit, ...], LogRank | None]:
+    """Return outages by cause, and whether these differ; none where there is no cause, or one.
 
     Outages of a cause that began and ended together are one for the test: several nodes that were
     down by one fault are repaired at once.
     """
     if found.causes is None or len(set(found.causes)) < 2:
-        return None
+        return (), None
     sample, causes = found.sample, pd.Series([cause or NO_CAUSE for cause in found.causes])
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
@@ -201,17 +196,7 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
         shown.append(RepairFit(every, cause))
         if singly.failures >= _FEWEST:
             compared.append(singly)
-    return RepairsByCause(shown, log_rank(compared))
-
-
-def repair_fit(log: FailureLog) -> RepairFit | None:
-    """Return the outages of a log; None where it tells of no repairs."""
-    found = repair_times(log)
-    if found is None:
-        return None
-    counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
-    left_out = {why: count for why, count in counts.items() if count}
-    return RepairFit(found.sample, "", left_out, repairs_by_cause(found), log.of_nodes)
+    return tuple(shown), log_rank(compared)
 
 
 def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
@@ -224,39 +209,27 @@ def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit |
     return nodes, processes
 
 
-class PlannedOutages(NamedTuple):
-    """How many outages of nodes were planned, and how long they took; None where none has ended."""
-
-    n: int
-    found: RepairFit | None
-
-    @property
-    def note(self) -> str:
-        """What they are, in a sentence."""
-        told = "" if self.found is None else f", {self.found.typical}"
-        return f"Planned: {counted(self.n, 'outage')} of nodes{told}; left out of the failures."
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
-        figures = {} if self.found is None else self.found.figures
-        return {"n": self.n} | {key: figures.get(key) for key in ("median_s", "mean_s")}
+def planned_note(log: FailureLog) -> str:
+    """Return a sentence on the planned outages of a log."""
+    found = repair_times(log)
+    lasted = "" if found is None else f", {RepairFit(found.sample).typical}"
+    return f"Planned: {counted(len(log), 'outage')} of nodes{lasted}; left out of the failures."
 
 
-def planned_outages(log: FailureLog) -> PlannedOutages | None:
-    """Those of a log; None where it knows of none."""
-    if log.planned is None:
-        return None
-    found = repair_times(log.planned)
-    return PlannedOutages(len(log.planned), None if found is None else RepairFit(found.sample))
+def planned_document(log: FailureLog) -> dict[str, Any]:
+    """Return the planned outages of a log as one JSON object; times in seconds."""
+    found = repair_times(log)
+    figures = {} if found is None else RepairFit(found.sample).figures
+    return {"n": len(log)} | {key: figures.get(key) for key in ("median_s", "mean_s")}
 
 
 def shortened(text: str) -> str:
-    """A text of a log, cut short if it is long."""
+    """Return a text of a log, cut short if it is long."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3].rstrip()}..."
 
 
 def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
-    """Lines of counts, one under the other, and of what."""
+    """Return a line for each count and its noun, aligned."""
     every = [(f"{count:,}", what) for count, what in rows]
     width = max((len(count) for count, _ in every), default=0)
     return [f"  {count:>{width}} {what}" for count, what in every]

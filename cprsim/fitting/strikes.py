@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cprsim.failures.severity import worst
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
 from cprsim.job.severity import Severity
 
-_DIGITS: Final = 6  # of a share, far below what any log tells
+_DIGITS: Final = 6  # of a share, far below the precision of any log
 _RARE: Final = 0.01  # share of failures below which those of a cause are of other causes
 #: Letters of the name of a cause, of which its nodes and its severity may take some.
 _LONGEST, _WITH_MORE = 40, 10
@@ -22,7 +22,7 @@ _LONGEST, _WITH_MORE = 40, 10
 class StrikeKind(NamedTuple):
     """A kind of failure: its cause, what is left of the memory of its nodes, and their number.
 
-    `cause` and `severity` are None where the log tells none. `servers`: how many of several nodes
+    `cause` and `severity` are None where the log has none. `servers`: how many of several nodes
     are parameter servers; None of one node, and where the log has no kinds of nodes.
     """
 
@@ -75,7 +75,7 @@ def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeK
 def strikes_of_job(log: FailureLog, nodes: int) -> dict[StrikeKind, float]:
     """Return how often failures of each kind are expected to strike a job on random nodes.
 
-    `nodes`: of the job, which is on some of those there, and stands still while there are fewer.
+    `nodes`: of the job, which is on some of those there, and waits while there are fewer.
     """
     from scipy.stats import hypergeom  # noqa: PLC0415  (scipy is slow to import)
 
@@ -115,7 +115,7 @@ def mean_nodes(found: Mapping[StrikeKind, float]) -> float:
     return taken / total if total else 1.0
 
 
-#: From a cause and a severity to its repair, as a scenario has it; empty where none is told.
+#: From a cause and a severity to its repair, as a scenario has it; empty where there is none.
 RepairOf = Callable[[str | None, Severity | None], dict[str, Any] | str]
 
 
@@ -128,7 +128,7 @@ def failure_keys(
 
     `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
     weights of `hits`; empty where nobody knows. `repair_of`: how long repairs take, which only
-    causes tell.
+    causes have.
     """
     pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
@@ -183,25 +183,21 @@ def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
     for strike, count in found.items():
         size = (strike.nodes - 1).bit_length()
         among[strike.cause, strike.severity, size, strike.kinds][strike] = count
-    pooled = dict(_mean_of(counts) for counts in among.values())
-    total = math.fsum(pooled.values())
+    totals = [math.fsum(counts.values()) for counts in among.values()]
     common = defaultdict[StrikeKind, float](float)
-    for strike, count in pooled.items():
-        is_rare = strike.cause is not None and count < _RARE * total
-        common[strike._replace(cause=OTHERS) if is_rare else strike] += count
+    for total, counts in zip(totals, among.values(), strict=True):
+        pooled = next(iter(counts))._replace(nodes=_mean(counts, "nodes"))
+        if pooled.servers is not None:
+            pooled = pooled._replace(servers=_mean(counts, "servers"))
+        if pooled.cause is not None and total < _RARE * math.fsum(totals):
+            pooled = pooled._replace(cause=OTHERS)
+        common[pooled] += total
     return dict(sorted(common.items(), key=lambda each: -each[1]))
 
 
-def _mean_of(counts: Mapping[StrikeKind, float]) -> tuple[StrikeKind, float]:
-    """Return one kind of failure for several that are alike but for their nodes, and how often."""
+def _mean(counts: Mapping[StrikeKind, float], what: Literal["nodes", "servers"]) -> int:
     total = math.fsum(counts.values())
-    first = next(iter(counts))
-
-    def mean(of: Callable[[StrikeKind], int]) -> int:
-        return round(math.fsum(of(strike) * count for strike, count in counts.items()) / total)
-
-    servers = None if first.servers is None else mean(lambda strike: strike.servers or 0)
-    return first._replace(nodes=mean(lambda strike: strike.nodes), servers=servers), total
+    return round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
 
 
 def _causes(
@@ -247,7 +243,7 @@ def _cut(name: str, letters: int) -> str:
 
 
 def _hits(strike: StrikeKind, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """Return `hits` for such a failure; empty for one server, which is what it stands for."""
+    """Return `hits` for such a failure; empty for one server, the default."""
     nodes, servers = strike.nodes, strike.servers
     if servers is not None:
         taken = {"parameter_servers": servers, "trainers": nodes - servers}

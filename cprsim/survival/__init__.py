@@ -1,5 +1,5 @@
 """Laws of durations, fitted to lives of which some were only watched a while.
 
 `sample` holds the durations, `kaplan_meier` shows them with no law assumed, `fitted_laws` fits laws
-and says whether one is good enough, and `order` tells whether durations know of each other.
+and says whether one is good enough, and `order` says whether durations depend on each other.
 """

@@ -116,7 +116,7 @@ class Fit:
         return log_interval(self.spread, self.shape_se)
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
+        """Return one JSON object; times in seconds."""
         key = SPREAD[self.law.distribution]
         spread = {key: self.spread, f"{key}_ci95": self.spread_interval} if key else {}
         return {
@@ -224,14 +224,14 @@ def _fit(sample: Sample, name: str, curve: KaplanMeier) -> Fit:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a fit is adequate, and why, in words fit for a user."""
+    """Verdict whether a fit is adequate, and why, in words fit for a user."""
 
     adequate: bool
     reason: str
 
 
 def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None) -> Verdict:
-    """Whether the law of `fitted` describes `sample` well enough to plan with.
+    """Judge whether the law of `fitted` describes `sample` well enough to plan with.
 
     `mean_s`: for lives that follow each other, how short and how long their mean may be by the time
     watched per failure, seconds.
@@ -243,14 +243,14 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
       the data's, chance or not. A log of n failures has lasted n means, and what failures cost goes
       with their number; the gamma and the exponential law always have the data's mean, a
       heavy-tailed one need not (of 20 durations from a lognormal law of cv 2, three in ten miss it
-      by chance: it takes a longer log to tell whether the law is wrong or the log had luck). Of
+      by chance: it takes a longer log to know whether the law is wrong or the log had luck). Of
       lives, some of which are always censored, the law's mean is no more than 10 % outside
       `mean_s`: in the long run nodes fail once in a mean life, whatever the law says of lives
       longer than any that was watched;
     * near: the root mean square distance between its survival and the Kaplan-Meier curve is at
       most 5 % and the largest distance at most 10 %, both as shares of the failures the data show
       (1 less the curve's end, which is all of them without censoring);
-    * chance: of 39 samples drawn from the law itself, censored like the data and fitted anew, at
+    * chance: of 39 samples drawn from the law itself, censored like the data and fitted again, at
       least 2 have a largest distance as great as the data's (a parametric bootstrap of the
       Kolmogorov-Smirnov statistic, at 5 %; its seed is fixed, so the verdict is too).
 
@@ -298,7 +298,7 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
 
 
 def is_mean(mean_s: float, ends_s: tuple[float, float]) -> bool:
-    """Whether a mean is no more than `MOST_MEAN` outside."""
+    """Return whether a mean is no more than `MOST_MEAN` outside."""
     low_s, high_s = ends_s
     return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
 
@@ -337,7 +337,7 @@ class Simulated:
 
     @cached_property
     def _watching(self) -> KaplanMeier:
-        """Survival of the watch itself: a failure is what cuts it short."""
+        """Survival of the watch itself, which a failure cuts short."""
         like = self.like
         return KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
 
@@ -363,7 +363,7 @@ class Simulated:
 
 
 def _by_chance(sample: Sample, fitted: Fit) -> bool:
-    """Whether samples of the law itself are often enough as far from their fit."""
+    """Return whether samples of the law itself are often enough as far from their fit."""
     if fitted.ks > _NEVER / math.sqrt(sample.failures):
         return False
     draws, rng = Simulated(sample, fitted.law), np.random.default_rng(_SEED)

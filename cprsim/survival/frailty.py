@@ -35,9 +35,9 @@ _START = math.log(0.3)
 #: Twice the log-likelihood that a frailty has to gain: 3 standard errors. At the edge of what a
 #: variance can be, chance does so once in 741 logs (S. G. Self and K.-Y. Liang, JASA 82, 1987).
 _SURE = 9.0
-#: Of an integral over factors: steps in standard deviations of what is told of a node, share of
+#: Of an integral over factors: steps in standard deviations of what is known of a node, share of
 #: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
-#: beyond the largest factor that is told, least and most steps; points, and steps of
+#: beyond the largest known factor, least and most steps; points, and steps of
 #: Newton's method, by which they are placed.
 _STEP, _BEYOND, _NOTHING, _MARGIN, _LEAST, _STEPS = 0.75, 1e-10, 1e-6, 8.0, 24, 600
 _KNOWN, _NEWTON = 200, 2
@@ -47,7 +47,7 @@ _APART = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """What was seen of each node from the start of a watch to its end."""
+    """Lives of each node from the start of a watch to its end."""
 
     #: Time from the start to the first failure, or to when one stopped watching for it, of each
     #: node, seconds, shape (nodes,). A node is of any age at the start.
@@ -63,7 +63,7 @@ class Histories:
 
     @property
     def nodes(self) -> int:
-        """How many there are."""
+        """Number of nodes."""
         return len(self.first_s)
 
     @cached_property
@@ -73,7 +73,7 @@ class Histories:
 
     @property
     def failures(self) -> int:
-        """How many lives ended in one."""
+        """Number of lives that ended in a failure."""
         return int(self.failed.sum() + self.observed.sum())
 
     @cached_property
@@ -125,12 +125,12 @@ def _agreed_law(data: Histories, name: str, log_mean: float, log_spread: float) 
 
 
 def _agreed(log: float) -> float:
-    """What has that logarithm, to the digits that are the same on all machines."""
+    """Return exp(log), to the digits that are the same on all machines."""
     return float(f"{math.exp(log):.{_AGREED}g}")
 
 
 def alike_likelihood(data: Histories, name: str, mean: float, spread: float) -> float:
-    """Of a law with that mean, in units of `unit_s`, and that shape or cv."""
+    """Return that of a law with this mean, in units of `unit_s`, and that shape or cv."""
     law = AGEING[name](mean, spread)
     later, first = data.lasted_s / data.unit_s, data.first_s / data.unit_s
     ended = law.log_density(later[data.observed]).sum()
@@ -155,7 +155,7 @@ class Frail:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nodes differ by more than chance, by three standard errors."""
+        """Return whether nodes differ by more than chance, by three standard errors."""
         return self.gain > _SURE
 
 
@@ -208,7 +208,7 @@ def _error(lacking: Callable[[Floats], float], best: Floats) -> float:
 def log_likelihood(
     data: Histories, name: str, mean: float, spread: float, variance: float
 ) -> float:
-    """Of a law with that mean, in units of `data.unit_s`, and that shape or cv.
+    """Return that of a law with this mean, in units of `data.unit_s`, and that shape or cv.
 
     The mean of each node's likelihood over its factor, by the trapezoidal rule in a function of it.
     """
@@ -229,7 +229,7 @@ def log_likelihood(
     each = logsumexp(inside, axis=1)
     # Below the least factor of the grid nothing fails: of nodes that never did, that is seen, too.
     never = ~data.failed & (data.watched_s == data.first_s)
-    # As steps as wide as the first one would have it, not the integral: the sum goes on.
+    # The sum continues with steps as wide as the first one; it is not the integral.
     half = prior * weight[0]
     below = gammainc(prior, prior * z[0]) * half / math.tanh(half)
     each[never] = np.logaddexp(each[never], math.log(below) if below > 0 else -math.inf)
@@ -241,13 +241,13 @@ def _grid(
 ) -> tuple[Floats, Floats]:
     """Logarithms of factors, and their weights in an integral over all that have any.
 
-    They lie as closely as nodes tell: one that fails d times has been told its factor, of about d
+    They lie as closely as nodes need: one that fails d times shows its factor, of about d
     mean lives in the time watched, to 1 / sqrt(prior + d), in logarithms.
     """
     from scipy.special import gammaincinv  # noqa: PLC0415
 
     ended, lives = data.ended, data.watched_s / data.unit_s / mean
-    # What a life tells of its pace, as of shape 1; of a lognormal, one over its variance of logs.
+    # Information of a life on its pace, as of shape 1; of a lognormal, 1 / its variance of logs.
     told = max(1 / math.log1p(spread**2) if name == "lognormal" else spread**2, 1.0)
     least, most = gammaincinv(prior, np.array([_BEYOND, 1 - _BEYOND])) / prior
     nothing = _NOTHING ** (1 / min(spread, 1.0)) if name == "weibull" else _NOTHING

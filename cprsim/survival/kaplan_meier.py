@@ -1,4 +1,4 @@
-"""What data show by themselves, with no law assumed: survival, failure rate, and a test of groups.
+"""Estimates with no law assumed: survival, failure rate, and a test of groups.
 
 Lives may be cut short, or come into sight late.
 """
@@ -116,7 +116,7 @@ class KaplanMeier:
         return self._by(rng.random(size))
 
     def typical(self, size: int) -> Floats:
-        """`size` durations that stand for the curve, seconds: one for each equal share of it.
+        """`size` durations that represent the curve, seconds: one for each equal share of it.
 
         Raises `LogError` if nothing failed.
         """
@@ -210,14 +210,14 @@ class LogRank(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the samples differ beyond chance, as by three standard errors."""
+        """Return whether the samples differ beyond chance, as by three standard errors."""
         return self.p < _SURE
 
 
 def log_rank(samples: Sequence[Sample]) -> LogRank | None:
     """Compare samples of independent durations, cut short or seen from a later age on.
 
-    None where there are less than two, or nothing tells them apart: none ends while durations of
+    None where there are less than two, or nothing to compare: none ends while durations of
     two of them go on.
     """
     if len(samples) < 2:

@@ -132,7 +132,7 @@ def _log_location_scale(data: Scaled, law: Standard) -> tuple[float, float, Floa
 def log_likelihood(
     parameters: Floats, law: Standard, failed: Floats, censored: Floats, counts: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Of logarithms in (location / scale, 1 / scale); with its slopes and curvatures in these."""
+    """Return that of logarithms in (location / scale, 1 / scale), its slopes and curvatures."""
     offset, slope = map(float, parameters)
     if slope <= 0:
         return -math.inf, np.zeros(2), np.eye(2)

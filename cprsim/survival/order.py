@@ -1,4 +1,4 @@
-"""Whether failures know of those before them: dependence of durations, and trends over a log."""
+"""Dependence of durations on the one before, and trends of failures over a log."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from cprsim.survival.sample import Floats
 #: Standard errors beyond which it isn't chance: independent gaps are taken for clustered once in
 #: 740, an even rate for a trend once in 370.
 _SURE: Final = 3.0
-#: Gaps below which a trend can't be told from chance.
+#: Gaps below which a trend can't be distinguished from chance.
 FEWEST: Final = 20
 
 
@@ -29,16 +29,16 @@ class Dependence(NamedTuple):
 
     @property
     def clustered(self) -> bool:
-        """Whether failures come in clusters, beyond what chance explains."""
+        """Return whether failures come in clusters, beyond what chance explains."""
         return self.z > _SURE
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         return {"rank_correlation": self.correlation, "z": self.z, "clustered": self.clustered}
 
 
 def dependence(sequences: Sequence[Floats], n: int | None = None) -> Dependence | None:
-    """How each duration depends on the one before it; None where there is nothing to tell.
+    """Return how durations depend on the one before; None where there are too few.
 
     `sequences`: durations in the order in which they came, seconds, an array for each job. `n`: how
     many pairs are independent of each other, where the sequences share failures; all of them if not
@@ -80,7 +80,7 @@ class Trend(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is beyond chance, by three standard errors."""
+        """Return whether it is beyond chance, by three standard errors."""
         return abs(self.z) > _SURE
 
 
@@ -102,7 +102,7 @@ def trend(
     if came_s is not None and left_s is not None:
         came_s, left_s = (np.clip(each - start_s, 0.0, watched_s) for each in (came_s, left_s))
         times_s, watched_s = _node_time(times_s, came_s, left_s), float(np.sum(left_s - came_s))
-    # A log that starts or ends with a failure tells nothing by that one.
+    # A failure with which a log starts or ends is no evidence.
     times = times_s[(times_s > 0) & (times_s < watched_s)]
     count, gaps = len(times), np.diff(times)
     if count <= FEWEST or not gaps.std():

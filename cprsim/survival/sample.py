@@ -74,22 +74,22 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """How many durations there are, censored ones included."""
+        """Number of durations, censored ones included."""
         return len(self.durations_s)
 
     @property
     def failures(self) -> int:
-        """How many durations ended in a failure: the honest size of the sample."""
+        """Number of durations that ended in a failure: the honest size of the sample."""
         return int(np.count_nonzero(self.observed))
 
     @property
     def censored(self) -> int:
-        """How many durations were cut short."""
+        """Number of durations that were cut short."""
         return self.n - self.failures
 
     @property
     def late(self) -> int:
-        """How many durations were watched from a later age than 0."""
+        """Number of durations that were watched from a later age than 0."""
         return int(np.count_nonzero(self.entered_s))
 
     @property
@@ -119,7 +119,7 @@ class Sample:
     def scaled(self) -> Scaled:
         """Durations in units of their own mean (censored ones included), and that mean."""
         unit_s = _mean(self.durations_s)
-        # Durations too short for a float beside their mean are as short as one can be.
+        # Durations too short for a float in units of their mean are as short as one can be.
         shares = np.maximum(self.durations_s / unit_s, np.finfo(np.float64).tiny)
         cut, came = shares[~self.observed], self.entered_s[self.entered_s > 0] / unit_s
         ages, which = np.unique(np.concatenate((cut, came)), return_inverse=True)

@@ -348,7 +348,6 @@ class Lives:
     text: str
     lasted_s: list[float]
     died: list[bool]
-    options: dict[str, object]
 
 
 FORMS: dict[str, Callable[[int], str]] = {
@@ -378,4 +377,4 @@ def lives(rng: np.random.Generator) -> Lives:
         for k, (s, ended) in enumerate(zip(lasted, died, strict=True))
     ]
     text = "\n".join([mark.join((duration, flag, "id")), *rows]) + "\n"
-    return Lives(text, [float(s) for s in lasted], died, {})
+    return Lives(text, [float(s) for s in lasted], died)

@@ -161,7 +161,7 @@ def test_the_command_tells_sizes_and_makes_a_block(sacct, capsys):
     [
         (["--window", "0.5:1"], "--window"),
         (["--nodes", "4"], "--nodes"),
-        (["--failure-when", "Condition=bad"], "columns are JobID, State"),
+        (["--failure-when", "Condition=bad"], "its columns are 'JobID, State"),
         (["--failure-when", "State=OOM"], "jobs ended as NODE_FAIL, COMPLETED"),
         (["--failure-when", "State="], "write COLUMN=VALUE"),
     ],

@@ -10,8 +10,7 @@ from cprsim.cli import command as cli
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import READERS, read_log
 from cprsim.failures.logs.source import LogSource, recognised
-from tests.failures.generated_logs import drawn
-from tests.failures.generated_tables import EVERY
+from tests.failures.generated_logs import EVERY, drawn
 
 PAGE = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
 NAMES = [*READERS, "intervals"]

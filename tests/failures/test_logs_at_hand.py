@@ -146,12 +146,3 @@ def test_an_archive_is_told_as_such():
 def test_what_is_no_log_is_refused(name):
     with pytest.raises(LogError, match="looks like none of the logs that are known"):
         cprsim.fit(there(name))
-
-
-def test_titan_is_said_to_be_lives_of_parts():
-    notes = cprsim.fit(there(LOGS[5])).notes
-
-    assert (
-        "A table of lives, not of failures by time: 'time' (seconds) is how long each node or "
-        "part lived, 'dead' whether it died."
-    ) in notes

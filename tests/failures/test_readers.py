@@ -149,31 +149,6 @@ def test_the_real_lanl_systems(system, failures, population, first, last):
     assert not log.epoch.zoned
 
 
-@needs_lanl
-def test_the_repairs_of_system_18():
-    """Two rows from the raw file, by eye: its first failure, and the last repair in the file."""
-    log = read_lanl(LANL, 18)
-    first = datetime.fromisoformat("2002-05-06 08:45")
-
-    assert not np.isnan(log.repaired_s).any()
-    assert (log.repaired_s >= log.times_s).all()
-    assert log.until_s == (datetime.fromisoformat("2005-09-09 13:47") - first).total_seconds()
-
-
-@needs_lanl
-def test_gaps_of_the_second_half_of_system_20():
-    # The closest public match to the failures of the CPR paper; the figures come from the raw
-    # rows by csv.DictReader and strptime, apart from this package.
-    log = read_log(LANL, "lanl", 20)
-    late = log.part((0.5, 1))
-    hours = np.diff(late.times_s) / 3600
-    gaps = hours[hours > 0]
-
-    assert (len(log), len(late), len(gaps)) == (2478, 687, 669)
-    assert np.mean(gaps) == pytest.approx(24.2, abs=0.05)
-    assert np.median(gaps) == pytest.approx(12.9, abs=0.05)
-
-
 # the log itself
 
 
@@ -192,16 +167,6 @@ def test_a_window_starts_its_own_clock():
     assert (part.start_s, part.span_s) == (0.0, pytest.approx(80.0))
     assert part.kinds == ("trainer", "trainer")
     assert part.population == 9
-
-
-def test_windows_that_meet_share_no_failure_and_lose_none():
-    log = log_of(0.0, 50.0, 50.0, 100.0)
-
-    first, second = log.part((0, 0.5)), log.part((0.5, 1))
-
-    assert first.nodes.tolist() == [0]
-    assert second.nodes.tolist() == [1, 2, 3]
-    assert first.span_s + second.span_s == log.span_s
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=1))

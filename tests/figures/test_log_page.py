@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import cprsim
 from cprsim.failures.logs.log import Epoch, FailureLog
-from cprsim.failures.logs.node_failures import Concentration, concentration
+from cprsim.failures.logs.node_failures import NodeFailures, node_failures, worst_share
 from cprsim.figures import look
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.figures.reading import boxes_apart, rendered, words
@@ -102,7 +102,7 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
     axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
     counts = sorted(fitted.causes.values(), reverse=True)
     assert [bar.get_width() for bar in axes.containers[0]] == counts
-    medians = [each.median_s for each in fitted.repairs.by_cause.causes]
+    medians = [each.median_s for each in fitted.repairs.causes]
     said = [text.get_text().split(",")[0] for text in axes.texts if text.get_text()]
     assert said == [f"{n:,}" for n in counts]
     assert len(medians) == len(counts) == 5
@@ -118,16 +118,16 @@ def test_shares_on_the_worst_nodes_by_hand() -> None:
     log = FailureLog(
         np.arange(10.0), np.array([3, 3, 3, 3, 3, 1, 1, 1, 0, 2]), 0.0, 9.0, population=5
     )
-    found = concentration(log)
+    found = node_failures(log)
     assert found.counts.tolist() == [5, 3, 1, 1, 0]
     assert found.unseen == 0
     assert found.shares.tolist() == [0, 0.5, 0.8, 0.9, 1, 1]
-    assert found.of_worst(0.4) == 0.8
-    assert found.of_worst(0.1) == 0.25  # half a node, of the worst
+    assert worst_share(found.counts, 0.4) == 0.8
+    assert found.worst_tenth == 0.25  # half a node, of the worst
     # Chao: two nodes failed once, none twice: 2 x 1 / (2 x 1) = 1 that never did.
     unknown = FailureLog(log.times_s, log.nodes, 0.0, 9.0)
-    assert concentration(unknown).counts.tolist() == [5, 3, 1, 1, 0]
-    assert concentration(unknown).unseen == 1
+    assert node_failures(unknown).counts.tolist() == [5, 3, 1, 1, 0]
+    assert node_failures(unknown).unseen == 1
 
 
 def test_alike_nodes_lie_within_the_band_of_chance() -> None:
@@ -135,11 +135,11 @@ def test_alike_nodes_lie_within_the_band_of_chance() -> None:
     rng, outside = np.random.default_rng(6), 0
     for _ in range(60):
         counts = -np.sort(-rng.multinomial(300, np.full(50, 1 / 50)))
-        found = Concentration(counts, 0)
+        found = NodeFailures(counts, 0, True, 1.0, None)
         mean, low, high = found.by_chance()
         assert (mean[0], mean[-1]) == (0, 1)
         assert np.all((low <= mean) & (mean <= high))
         outside += not low[5] <= found.shares[5] <= high[5]
     assert outside <= 9
-    uneven = Concentration(np.array([200, *[100 // 49 + 1] * 49]), 0)
+    uneven = NodeFailures(np.array([200, *[100 // 49 + 1] * 49]), 0, True, 1.0, None)
     assert uneven.shares[5] > uneven.by_chance()[2][5]

@@ -13,9 +13,8 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.outages import repair_times
 from cprsim.fitting.log_notes import left_out_lines
-from cprsim.fitting.repairs import planned_outages, repairs_by_cause
+from cprsim.fitting.repairs import planned_document, planned_note, repair_fit
 from cprsim.job.delays import mean_s
 from cprsim.runs.cautions import not_given
 from tests.failures.generated_logs import WRITERS, drawn
@@ -29,6 +28,12 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 # Repairs by cause
+
+
+def by_cause(found) -> list[str]:
+    """The lines on causes."""
+    (first,) = (at for at, note in enumerate(found.notes) if note.startswith("Outages by cause"))
+    return found.notes[first:]
 
 
 def of_causes(seed: int, means_h: dict[str | None, float], count: int) -> FailureLog:
@@ -50,7 +55,7 @@ def of_causes(seed: int, means_h: dict[str | None, float], count: int) -> Failur
 
 
 def test_causes_that_differ_are_told_from_those_that_dont():
-    found = repairs_by_cause(repair_times(of_causes(1, {"GPU": 20, "NIC": 2, None: 20}, 300)))
+    found = repair_fit(of_causes(1, {"GPU": 20, "NIC": 2, None: 20}, 300))
     assert found.test.is_sure
     assert [each.cause for each in found.causes][-1:] != ["other causes"]
     assert {each.cause for each in found.causes} == {"GPU", "NIC", "no cause told"}
@@ -58,12 +63,12 @@ def test_causes_that_differ_are_told_from_those_that_dont():
     means = {each.cause: each.mean_s / HOUR_S for each in found.causes}
     assert means["GPU"] == pytest.approx(20, rel=0.4)
     assert means["NIC"] == pytest.approx(2, rel=0.4)
-    assert found.notes[0] == (
+    assert by_cause(found)[0] == (
         "Outages by cause; repair times differ beyond chance (log-rank test, p < 0.0001):"
     )
-    alike = repairs_by_cause(repair_times(of_causes(2, {"GPU": 5, "NIC": 5, "Fan": 5}, 300)))
+    alike = repair_fit(of_causes(2, {"GPU": 5, "NIC": 5, "Fan": 5}, 300))
     assert not alike.test.is_sure
-    assert "differ no more than by chance" in alike.notes[0]
+    assert "differ no more than by chance" in by_cause(alike)[0]
 
 
 @pytest.mark.parametrize("view", ["gaps", "uptime"])
@@ -143,29 +148,29 @@ def test_outages_by_cause_by_hand():
         repaired_s=np.array([2, 5, 11, nan, 33]) * HOUR_S,
         causes=("a", "b", "b", "b", "b"),
     )
-    found = repairs_by_cause(repair_times(log))
+    found = repair_fit(log)
     # Of b: 1 h, 3 h, and 20 h that go on; the mean up to there is (1 + 3 + 20) / 3.
-    assert found.notes == [
+    assert by_cause(found) == [
         "Outages by cause:",
         "  3 b: median 3 h, mean 8 h",
         "  1 a: median 5 h, mean 5 h",
     ]
-    assert found.document()["causes"][0] == {
+    assert found.document()["by_cause"]["causes"][0] == {
         "cause": "b",
         "n": 3,
         "censored": 1,
         "median_s": 3 * HOUR_S,
         "mean_s": 8 * HOUR_S,
     }
-    assert found.document()["log_rank"] is None
+    assert found.document()["by_cause"]["log_rank"] is None
 
 
 def test_rare_causes_are_pooled_and_long_ones_cut_short():
     means = {f"reason {'x' * 70} {i}": 5.0 for i in range(9)}
-    found = repairs_by_cause(repair_times(of_causes(3, means, 200)))
+    found = repair_fit(of_causes(3, means, 200))
     assert len(found.causes) == 7
     assert found.causes[-1].cause == "other causes"
-    assert all(len(line.split(":")[0]) < 70 for line in found.notes[1:-1])
+    assert all(len(line.split(":")[0]) < 70 for line in by_cause(found)[1:-1])
 
 
 def test_nodes_that_come_back_together_are_one_outage_for_the_test():
@@ -183,15 +188,15 @@ def test_nodes_that_come_back_together_are_one_outage_for_the_test():
             causes=tuple(one.causes[row] for row in rows),
             until_s=1e9,
         )
-        test = repairs_by_cause(repair_times(log)).test
-        assert test == repairs_by_cause(repair_times(one)).test
+        test = repair_fit(log).test
+        assert test == repair_fit(one).test
         sure += test.is_sure
     assert sure <= 1  # at 0.27 %, 0.1 of 40
 
 
 def test_a_log_of_one_cause_or_none_tells_nothing_by_cause():
     log = of_causes(1, {"GPU": 5}, 30)
-    assert repairs_by_cause(repair_times(log)) is None
+    assert repair_fit(log).causes == ()
     assert cprsim.fit(log).document()["repairs"]["by_cause"] is None
 
 
@@ -245,16 +250,14 @@ def test_planned_outages_are_told_beside_the_repairs():
     assert found["n"] == 4
     assert found["mean_s"] == pytest.approx(((3 + 4 + 5) * HOUR_S + going_on_s) / 4)
     assert fitted.notes[-1] == "  1 rows of planned outages (planned)"
-    assert planned_outages(FailureLog(np.array([1.0]), np.array([0]), 0.0, 2.0)) is None
 
 
 def test_planned_outages_that_nobody_saw_end_are_counted():
     log = FailureLog(
         np.array([1.0]), np.array([0]), 0.0, 2.0, repaired_s=np.array([math.nan]), until_s=9.0
     )
-    found = planned_outages(FailureLog(np.array([1.0]), np.array([0]), 0.0, 2.0, planned=log))
-    assert found.note == "Planned: 1 outage of nodes; left out of the failures."
-    assert found.document() == {"n": 1, "median_s": None, "mean_s": None}
+    assert planned_note(log) == "Planned: 1 outage of nodes; left out of the failures."
+    assert planned_document(log) == {"n": 1, "median_s": None, "mean_s": None}
 
 
 # What was left out

@@ -1,6 +1,4 @@
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -143,17 +141,3 @@ def test_rmse_by_hand():
     off = 1 - np.floor(grid + 1e-9) / 100 - np.exp(-grid / 50.5)
 
     assert found.rmse == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-6)
-
-
-def test_nothing_imports_scipy_before_it_fits():
-    modules = "fitted_laws kaplan_meier likelihood order sample"
-    code = "; ".join(f"import cprsim.survival.{name}" for name in modules.split())
-
-    loaded = subprocess.run(
-        [sys.executable, "-c", f"{code}; import sys; print('scipy' in sys.modules)"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-
-    assert loaded.stdout.strip() == "False"

@@ -62,11 +62,3 @@ def test_the_band_holds_the_rate_of_a_weibull_law():
     inner = slice(1, 19)  # at the ends a bin is too wide for that
     held = (found.lower < true) & (true < found.upper)
     assert held[inner].sum() >= 16
-
-
-def test_units_change_nothing():
-    hours = hazard(MIXED, 3)
-    seconds = hazard(Sample(MIXED.durations_s * 3600, MIXED.observed), 3)
-
-    assert seconds.rate * 3600 == pytest.approx(hours.rate, rel=1e-12)
-    assert seconds.upper * 3600 == pytest.approx(hours.upper, rel=1e-12)

@@ -6,7 +6,6 @@ import pytest
 from cprsim.survival.fitted_laws import fit, fit_all, judge, law_of
 from cprsim.survival.sample import Sample
 from tests.survival.cases import (
-    CONTROLS,
     grid5000_gaps,
     lanl_gaps,
     needs_grid5000,
@@ -117,12 +116,6 @@ def test_censored_samples_are_judged_by_the_failures_they_show():
     assert not verdict.adequate
     assert "of the 8.8 % that fail while watched: more than 10 % or 5 %" in verdict.reason
     assert judge(sample, right).adequate
-
-
-def test_a_verdict_is_the_same_each_time():
-    found = fit(CONTROLS, "exponential")
-
-    assert judge(CONTROLS, found) == judge(CONTROLS, found)
 
 
 @needs_lanl

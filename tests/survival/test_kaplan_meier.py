@@ -128,15 +128,6 @@ def test_draws_follow_the_curve_and_then_its_exponential_tail(sample):
     )
 
 
-def test_successive_draws_continue_one_sequence():
-    curve = KaplanMeier.from_sample(MIXED)
-    rng, again = np.random.default_rng(3), np.random.default_rng(3)
-
-    parts = np.concatenate((curve.sample(rng, 4), curve.sample(rng, 6)))
-
-    assert parts.tolist() == curve.sample(again, 10).tolist()
-
-
 def mean_of(curve: KaplanMeier) -> float:
     """Mean of what it draws: the area under the curve and under its tail."""
     left = float(curve.at(curve.last_s))

@@ -12,7 +12,6 @@ from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import Simulated, fit, fit_all, judge
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard, log_rank
-from cprsim.survival.order import trend
 from cprsim.survival.sample import Sample
 from tests.survival.cases import spread_of
 
@@ -165,39 +164,6 @@ def test_ages_of_0_change_nothing():
     given = Sample(T, D, np.zeros(40))
     assert not plain.late
     assert fit_all(plain) == fit_all(given)
-
-
-def test_a_shift_of_exponential_lives_is_none():
-    """Those that are watched from an age on are as those that begin there."""
-    late = Sample(T + 50, D, ENTRY + 50)
-    found = fit(late, "exponential").law.expected_s
-    assert found == pytest.approx(fit(PARTS, "exponential").law.expected_s)
-
-
-def test_no_trend_where_ever_more_nodes_fail_alike():
-    """Of 200 nodes that come one after the other and fail by one law; one of a rate that grows."""
-    rng, end = np.random.default_rng(4), 1000.0
-    came = np.sort(rng.uniform(0, 900.0, 200))
-    left = np.minimum(came + rng.exponential(600.0, 200), end)
-    times = np.sort(
-        np.concatenate(
-            [rng.uniform(a, b, rng.poisson((b - a) / 50)) for a, b in zip(came, left, strict=True)]
-        )
-    )
-    seen = trend(times, end)
-    found = trend(times, end, came, np.where(left < end, left, 2 * end))
-
-    assert seen is not None
-    assert seen.is_sure
-    assert seen.shape > 1.3
-    assert found is not None
-    assert not found.is_sure
-    low, high = found.shape_interval
-    assert low < 1 < high
-    everyone = trend(times, end, np.zeros(200), np.full(200, end))
-    assert everyone is not None
-    assert everyone.shape == pytest.approx(seen.shape)
-    assert everyone.z == pytest.approx(seen.z)
 
 
 def test_laws_whose_likelihood_has_no_top_are_left_out():

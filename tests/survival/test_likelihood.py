@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from cprsim.basics.laws.gamma import _fraction, gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit_all
-from cprsim.survival.likelihood import _outlived, extreme, log_likelihood, maximum, normal
 from cprsim.survival.sample import Sample
 
 durations = st.lists(
@@ -61,55 +60,6 @@ def test_the_tail_goes_on_where_probabilities_no_longer_do():
 
     assert log_survival == pytest.approx(np.log1p(z) - z, rel=1e-13)
     assert hazard == pytest.approx(z**2 / (1 + z), rel=1e-9)
-
-
-def differences(curve, at, step=1e-4):
-    """Slopes of the value and of the slopes, by central differences."""
-    ends = [(curve(at + step * axis), curve(at - step * axis)) for axis in np.eye(2)]
-    slopes = [(up[0] - down[0]) / (2 * step) for up, down in ends]
-    bends = [(up[1] - down[1]) / (2 * step) for up, down in ends]
-    return np.array(slopes), np.array(bends)
-
-
-@pytest.mark.parametrize("at", [(0.3, 0.5), (2.0, -1.0), (-0.5, 2.5)])
-def test_slopes_and_curvatures_are_those_of_the_values(at):
-    """Of durations that are censored, and of ages from which lives were watched."""
-    cut, counts = np.array([0.2, 1.0, 3.5]), np.array([1.0, 4.0, -2.0])
-    failed = np.log([0.1, 0.7, 0.7, 1.9, 5.0])
-    curves = [lambda p: _outlived(p, cut, counts)]
-    curves += [
-        lambda p, law=law: log_likelihood((p[0], math.exp(p[1])), law, failed, np.log(cut), counts)
-        for law in (extreme, normal)
-    ]
-    for curve, power in zip(curves, (1.0, math.exp(at[1]), math.exp(at[1])), strict=True):
-        _, found, bent = curve(np.array(at))
-        slopes, bends = differences(curve, np.array(at))
-        by = np.array([1.0, power])
-        assert found * by == pytest.approx(slopes, rel=1e-6, abs=1e-6)
-        assert bent * by == pytest.approx(bends.T, rel=1e-6, abs=1e-6)
-
-
-def test_newton_climbs_out_of_a_hollow():
-    """-(x^2 - 1)^2 - y^2 is convex along x near 0."""
-
-    def curve(p):
-        x, y = p
-        value = -((x**2 - 1) ** 2) - y**2
-        return value, np.array([-4 * x * (x**2 - 1), -2 * y]), np.diag([4 - 12 * x**2, -2.0])
-
-    top, value, bends = maximum(curve, np.array([0.1, 3.0]))
-
-    assert top == pytest.approx([1, 0], abs=1e-9)
-    assert value == pytest.approx(0, abs=1e-15)
-    assert np.diag(bends) == pytest.approx([-8, -2])
-
-
-def test_newton_says_where_there_is_no_top():
-    def slope(p):
-        return float(p.sum()), np.ones(2), -1e-300 * np.eye(2)
-
-    with pytest.raises(LogError, match=r"^the likelihood of a law has no maximum that could be"):
-        maximum(slope, np.zeros(2))
 
 
 def test_a_lognormal_fit_steep_beside_its_censored_durations():

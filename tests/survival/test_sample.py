@@ -6,7 +6,7 @@ import pytest
 from cprsim.errors import LogError
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
-from tests.survival.cases import MIXED, REMISSIONS
+from tests.survival.cases import MIXED
 
 
 def test_counts_and_means():
@@ -15,32 +15,12 @@ def test_counts_and_means():
     assert MIXED.mtbf_s == pytest.approx(310.4 / 19, rel=1e-12)
 
 
-def test_median_is_that_of_kaplan_and_meier():
-    assert KaplanMeier.from_sample(Sample.complete([5.0, 1.0, 9.0])).median_s == 5
-    assert KaplanMeier.from_sample(REMISSIONS).median_s == 23
-    assert math.isnan(
-        KaplanMeier.from_sample(
-            Sample(np.array([1.0, 2.0, 3.0]), np.array([True, False, False]))
-        ).median_s
-    )
-
-
 def test_without_failures_there_are_no_means():
     sample = Sample(np.array([3.0, 4.0]), np.array([False, False]))
 
     assert math.isnan(sample.mean_s)
     assert math.isnan(KaplanMeier.from_sample(sample).median_s)
     assert sample.mtbf_s == math.inf
-
-
-def test_scaled_durations_have_mean_1_and_distinct_censoring_times():
-    data = MIXED.scaled()
-
-    assert data.unit_s == pytest.approx(310.4 / 30, rel=1e-12)
-    assert data.exposure / MIXED.n == pytest.approx(1, rel=1e-12)
-    assert len(data.failed) == 19
-    assert len(data.censored) == 10  # 9.2+ twice
-    assert data.counts.sum() == 11
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

@@ -11,14 +11,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def test_the_same_seed_gives_the_same_samples():
-    law = fit(MIXED, "weibull").law
-    once, twice = (Simulated(MIXED, law).sample(rng()) for _ in range(2))
-
-    assert once.durations_s.tolist() == twice.durations_s.tolist()
-    assert once.observed.tolist() == twice.observed.tolist()
-
-
 def test_simulated_samples_are_censored_as_the_sample_is():
     """All controls were watched for 135, so what fails is what is drawn below 135."""
     found = fit(CONTROLS, "weibull")

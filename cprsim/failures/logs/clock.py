@@ -21,7 +21,7 @@ _NUMBER, _ZONED, _LOCAL = "a number", "a date with a zone", "a date without a zo
 
 
 class _Unit(NamedTuple):
-    """What numbers beyond `beyond` are: `a_second` of them make a second."""
+    """A unit of numbers beyond `beyond`: `a_second` of them make a second."""
 
     beyond: float
     a_second: float
@@ -65,7 +65,7 @@ class Placed(NamedTuple):
 class LogClock:
     """Reads the times of one file, all in one notation.
 
-    Times are numbers as they stand, or whole microseconds since 1970 where they are dates, until
+    Times are plain numbers, or whole microseconds since 1970 where they are dates, until
     they are `placed`, so that nothing is rounded before the first one is taken off. `plain`:
     whether all are seconds, whatever their size, and none is a date. `unit_s`: seconds in the unit
     of times that are numbers; None where the user gives no unit.
@@ -107,7 +107,7 @@ class LogClock:
     def placed(self, when: NDArray[np.float64], until: NDArray[np.float64]) -> Placed:
         """Times and ends in seconds; absolute ones count from the first time.
 
-        Raises `LogError` if numbers of different units stand side by side.
+        Raises `LogError` if numbers are of different units.
         """
         first = float(when.min())
         if self.unit_s is not None:  # which the user gives: since 1970, or since the log's start
@@ -165,5 +165,5 @@ def _parsed_date(text: str) -> datetime | None:
 
 
 def _epoch(value: float) -> _Unit | None:
-    """What a number is since 1970, by its size; None where it counts from a start of its own."""
+    """Return the unit of a number since 1970, by its size; None where it counts from a start."""
     return next((unit for unit in _EPOCHS if value > unit.beyond), None)

@@ -20,13 +20,14 @@ from cprsim.failures.logs.flags import (
     watch_of,
     without_leaving,
 )
-from cprsim.failures.logs.log import FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
 from cprsim.failures.logs.options import Columns, Rules, day_of
-from cprsim.failures.logs.outages import without_repeats
+from cprsim.failures.logs.outages import Integers, without_repeats
 from cprsim.failures.logs.table import LogTable, cells_of, read_table
 from cprsim.job.severity import SEVERITIES
+from cprsim.survival.sample import Floats
 
-#: The words of a column, and what each stands for.
+#: The words of a column, and their meanings.
 _WORDS: Final[dict[str, dict[str, Any]]] = {
     "kind": {
         "parameter_server": "parameter_server",
@@ -35,7 +36,7 @@ _WORDS: Final[dict[str, dict[str, Any]]] = {
     },
     "severity": {severity: severity for severity in SEVERITIES},
 }
-_TOLD = {
+_MEANINGS = {
     "kind": "kinds: parameter_server (or ps), trainer",
     "severity": f"severities: {', '.join(SEVERITIES)}",
 }
@@ -46,7 +47,7 @@ _NO_RULES = Rules()
 _SHORTEST_S, _LONGEST_S = 60.0, 3.16e7
 _FEWEST = 10  # gaps of which the mean says anything
 _EARLIEST_S = 788_918_400.0  # 1995: no log is older that counts in numbers since 1970
-#: A failure may be told twice within this time, s; from this share of all on that is said.
+#: A failure may be reported twice within this time, s; from this share of all on a note says so.
 _AGAIN_S, _MANY = 60.0, 0.2
 
 
@@ -73,124 +74,108 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
         needed = dict.fromkeys((found["time"], *sorted(given.mapping().values())))
         return (*needed,), [name for name in found.values() if name not in needed]
 
-    read = _Read(read_table(path, choose=choose, split=cells_of), found, given, rules)
+    table = read_table(path, choose=choose, split=cells_of)
+    known = [name for name in found.values() if name != found.get("kind")]
+    flags = Flagged(table, [name for name in table.names if name not in known], rules)
+    own = found["time"] == "time_s" and rules.unit_s is None
+    clock = LogClock(plain=own, unit_s=rules.unit_s)
+    times_s, ends_s = clock.read(table, found["time"]), np.full(len(table), math.nan)
+    if "end" in found:
+        ends_s = clock.read(table, found["end"], may_lack=True)
+    for name in (found[column] for column in ("node", "rack") if column in found):
+        neither = table[name].str.fullmatch(_NEITHER)
+        table.refuse(name, neither, "; it is an index from 0, or a name")
+    for column in (each for each in _WORDS if each in found):
+        # A `type` of another's table says what broke, not which group a node is of.
+        if column in given.mapping() or (own and found[column] == column):
+            unknown = ~table[found[column]].isin(_WORDS[column])
+            table.refuse(found[column], unknown, f"; known {_MEANINGS[column]}")
     try:
-        return read.log()
+        when, ends, notation, epoch = clock.placed(times_s, ends_s)
+        order = np.argsort(when, kind="stable")
+        every = _every(table.cells.iloc[order], found, when[order], ends[order], epoch)
+        flagged, log = _failing(every, flags, order), every
+        if flagged is not None:
+            log = failures_among(log, flagged)
+        if flags.leaving is not None:
+            log = without_leaving(log, every, flags.leaving[order])
+        log = without_repeats(log)
     except LogError as error:
         raise LogError(f"{path}: {error}") from None
+    notes = [*_columns_notes(table, every, notation, own)]
+    if flagged is not None and flagged.guessed:
+        notes.append(f"Failures are the rows with {flagged.by}; else give --failure-when.")
+    notes += flags.unread(flagged, found.values())
+    if not own:
+        notes += [*_repeats(log), *_doubtful_mean(log, notation)]
+    late = int(np.count_nonzero(np.diff(when) < 0))
+    if late:
+        notes.append(f"Sorted by time; rows that stood behind a later one: {late:,}.")
+    return replace(log, notes=tuple(notes))
 
 
-class _Read:
-    """A table, of which each cell is sound by itself."""
-
-    def __init__(
-        self, table: LogTable, found: dict[str, str], given: Columns, rules: Rules
-    ) -> None:
-        self.cells, self.found = table.cells, found
-        others = [name for name in found.values() if name != found.get("kind")]
-        free = [name for name in table.names if name not in others]
-        self.flags = Flagged(table, free, rules)
-        self.own = found["time"] == "time_s" and rules.unit_s is None
-        self.clock = LogClock(plain=self.own, unit_s=rules.unit_s)
-        self.times, self.ends = self.clock.read(table, found["time"]), None
-        if "end" in found:
-            self.ends = self.clock.read(table, found["end"], may_lack=True)
-        for name in (found[column] for column in ("node", "rack") if column in found):
-            neither = table[name].str.fullmatch(_NEITHER)
-            table.refuse(name, neither, "; it is an index from 0, or a name")
-        #: Known words of a column; None where some are others'.
-        self.words: dict[str, pd.Series[Any] | None] = {}
-        for column in ("kind", "severity"):
-            if column in found:
-                words = table[found[column]].map(_WORDS[column])
-                # A `type` of somebody else's table says what broke, not which group a node is of.
-                if column in given.mapping() or (self.own and found[column] == column):
-                    table.refuse(found[column], words.isna(), f"; known {_TOLD[column]}")
-                self.words[column] = None if words.isna().any() else words
-        #: How many names of nodes there are; 0 where all are indices.
-        self.named = 0
-        if "node" in found and not _are_indices(table[found["node"]]):
-            self.named = int(table[found["node"]].nunique())
-
-    def log(self) -> FailureLog:
-        lasted = np.full(len(self.times), math.nan) if self.ends is None else self.ends
-        when, ends, notation, epoch = self.clock.placed(self.times, lasted)
-        late, order = int(np.count_nonzero(np.diff(when) < 0)), np.argsort(when, kind="stable")
-        when, ends, cells = when[order], ends[order], self.cells.iloc[order]
-        kinds, severities = (
-            None if words is None else tuple(words.iloc[order])
-            for words in (self.words.get("kind"), self.words.get("severity"))
-        )
-        causes = None
-        if "cause" in self.found:
-            causes = tuple(text or None for text in cells[self.found["cause"]])
-        first_s, last_s = float(when[0]), float(when[-1])
-        every = FailureLog(
-            times_s=when,
-            nodes=self._nodes(cells, kinds),
-            start_s=first_s,
-            span_s=last_s - first_s,
-            kinds=kinds,
-            unused=forget_early(ends, when),
-            repaired_s=None if self.ends is None else ends,
-            racks=_numbers(cells[self.found["rack"]]) if "rack" in self.found else None,
-            until_s=float(np.fmax.reduce(ends, initial=last_s)),
-            severities=severities,
-            causes=causes,
-            epoch=epoch,
-            rows=Rows("rows", len(when), len(when)),
-            columns=self.found,
-            of_nodes="node" in self.found,
-        )
-        flagged, leaving = self._failing(every, order), self.flags.leaving
-        log = every if flagged is None else failures_among(every, flagged)
-        if leaving is not None:
-            log = without_leaving(log, every, leaving[order])
-        log = without_repeats(log)
-        return replace(log, notes=tuple(self._notes(log, notation, late, flagged)))
-
-    def _failing(self, every: FailureLog, order: NDArray[np.int64]) -> FailingRows | None:
-        """Return the rows that are failures; None where no column says it.
-
-        Of a table in which nodes have regular rows, those with the rarer value of its one flag.
-        """
-        found = self.flags.failing()
-        rarest = self.flags.rarest() if found is None and every.of_nodes else None
-        if found is None and rarest is not None and watch_of(every, rarest.failing[order]):
-            found = rarest
-        return None if found is None else found._replace(failing=found.failing[order])
-
-    def _nodes(self, cells: pd.DataFrame, kinds: Sequence[str] | None) -> NDArray[np.int64]:
-        if "node" not in self.found:
-            return np.zeros(len(cells), np.int64)
-        nodes = _numbers(cells[self.found["node"]])
-        if kinds is not None and self.named:  # each group has numbers of its own
+def _every(
+    cells: pd.DataFrame, found: dict[str, str], times_s: Floats, ends_s: Floats, epoch: Epoch | None
+) -> FailureLog:
+    """Return the log of all rows of a table; kinds and severities only where all are known."""
+    texts = {column: cells[name] for column, name in found.items()}
+    words = {
+        column: tuple(texts[column].map(known))
+        for column, known in _WORDS.items()
+        if column in texts and texts[column].isin(known).all()
+    }
+    kinds, nodes = words.get("kind"), np.zeros(len(cells), np.int64)
+    if "node" in texts:
+        nodes = _numbers(texts["node"])
+        if kinds is not None and not _are_indices(texts["node"]):  # numbered by group
             trainer = np.array([kind == "trainer" for kind in kinds])
             for group in (trainer, ~trainer):
                 nodes[group] = pd.factorize(nodes[group])[0]
-        return nodes
+    first_s, last_s = float(times_s[0]), float(times_s[-1])
+    return FailureLog(
+        times_s=times_s,
+        nodes=nodes,
+        start_s=first_s,
+        span_s=last_s - first_s,
+        kinds=kinds,
+        unused=forget_early(ends_s, times_s),
+        repaired_s=ends_s if "end" in found else None,
+        racks=_numbers(texts["rack"]) if "rack" in found else None,
+        until_s=float(np.fmax.reduce(ends_s, initial=last_s)),
+        severities=words.get("severity"),
+        causes=tuple(text or None for text in texts["cause"]) if "cause" in texts else None,
+        epoch=epoch,
+        rows=Rows("rows", len(cells), len(cells)),
+        columns=found,
+        of_nodes="node" in found,
+    )
 
-    def _notes(
-        self, log: FailureLog, notation: str, late: int, flagged: FailingRows | None
-    ) -> Iterator[str]:
-        """What was taken for what, a sentence each."""
-        said = {column: f"{column} {name!r}" for column, name in self.found.items()}
-        said["time"] += f" ({notation})"
-        if self.named:
-            said["node"] += f" ({self.named:,} names, numbered as they first come)"
-        for column, words in self.words.items():
-            if words is None:
-                said[column] += f" (left out: not {_TOLD[column]})"
-        if not self.own or self.named:
-            yield f"Columns: {', '.join(said.values())}."
-        if flagged is not None and flagged.guessed:
-            yield f"Failures are the rows with {flagged.by}; else give --failure-when."
-        yield from self.flags.unread(flagged, self.found.values())
-        if not self.own:
-            yield from _repeats(log)
-            yield from _doubtful_mean(log, notation)
-        if late:
-            yield f"Sorted by time; rows that stood behind a later one: {late:,}."
+
+def _failing(every: FailureLog, flags: Flagged, order: Integers) -> FailingRows | None:
+    """Return the rows that are failures, by time; None where no column says it.
+
+    Of a table in which nodes have regular rows, those with the rarer value of its one flag.
+    """
+    found = flags.failing()
+    rarest = flags.rarest() if found is None and every.of_nodes else None
+    if found is None and rarest is not None and watch_of(every, rarest.failing[order]):
+        found = rarest
+    return None if found is None else found._replace(failing=found.failing[order])
+
+
+def _columns_notes(table: LogTable, every: FailureLog, notation: str, own: bool) -> Iterator[str]:
+    """Yield a sentence on the columns, where they are not cprsim's own."""
+    said = {column: f"{column} {name!r}" for column, name in every.columns.items()}
+    said["time"] += f" ({notation})"
+    is_named = every.of_nodes and not _are_indices(table[every.columns["node"]])
+    if is_named:
+        names = table[every.columns["node"]].nunique()
+        said["node"] += f" ({names:,} names, numbered as they first come)"
+    for column, known in (("kind", every.kinds), ("severity", every.severities)):
+        if column in said and known is None:
+            said[column] += f" (left out: not {_MEANINGS[column]})"
+    if not own or is_named:
+        yield f"Columns: {', '.join(said.values())}."
 
 
 def _are_indices(texts: "pd.Series[Any]") -> bool:
@@ -221,7 +206,7 @@ def _doubtful_mean(log: FailureLog, notation: str) -> Iterator[str]:
 
 
 def _repeats(log: FailureLog) -> Iterator[str]:
-    """Yield sentences on failures that may be told twice."""
+    """Yield sentences on failures that may be reported twice."""
     if not log.of_nodes:
         same = len(log) - len(np.unique(log.times_s))
         if same > _MANY * len(log):

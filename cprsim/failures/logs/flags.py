@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Cell, Rules, plain
@@ -98,16 +97,10 @@ class Flagged:
         self.leaving = self._holds("left_when", rules.leaving)
 
     def _holds(self, key: str, cell: Cell | None) -> Flags | None:
-        """Which rows have a cell that is named; None where none is."""
+        """Return whether each row has a cell that is named; None where none is."""
         if cell is None:
             return None
-        names = self._table.names
-        name = next((name for name in names if plain(name) == plain(cell.column)), None)
-        if name is None:
-            raise LogError(
-                f"{self._table.path}: {key} names column {shown(cell.column)}, which the table "
-                f"lacks; its columns are {shown(', '.join(names))}"
-            )
+        name = self._table.name_of(cell.column, key)
         return self._table[name].map(cell.holds).to_numpy(np.bool_)
 
     def _values(self, name: str) -> list[str]:
@@ -166,20 +159,20 @@ class Flagged:
 
 
 def _is_flag(values: Collection[str]) -> bool:
-    """Whether values say yes and no, and nothing else."""
+    """Return whether values say yes and no, and nothing else."""
     kinds = {*values}
     return kinds <= YES | NO and bool(kinds & YES and kinds & NO)
 
 
 def _words(name: str) -> str:
-    """The word of a name without what may stand around it."""
+    """Return the word of a name without its common prefixes and suffixes."""
     return "_".join(
         word for word in plain(name).split("_") if word not in _FLAGS["around"]
     ) or plain(name)
 
 
 def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
-    """Whether values of a column are of a state, and not of a moment."""
+    """Return whether values of a column are of a state, and not of a moment."""
     word = _words(column)
     if {*every} & _FLAGS["back"]:
         return True
@@ -189,7 +182,7 @@ def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
 
 
 def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Which values of a column are of failures, if it says that of some rows and not of others."""
+    """Return the values of a column that are of failures, if others are not."""
     word = _words(name)
     if _is_flag(values):
         bad = None if "_" in word else meaning(word)
@@ -289,7 +282,7 @@ def outages_of_rows(times_s: Floats, nodes: Integers, failing: Flags) -> tuple[I
 def watch_of(every: FailureLog, failing: Flags) -> Watch | None:
     """Return the watch of nodes that have rows at regular times; None where they have not.
 
-    A row stands for the time until the next one is due.
+    A row is valid until the next one is due.
     """
     rows = pd.DataFrame({"node": every.machines, "time_s": every.times_s, "bad": failing})
     rows = rows.sort_values(["node", "time_s"])

@@ -35,7 +35,7 @@ _CLOCK: Final = re.compile(
 )
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
-#: By what names durations go, the likeliest first; a unit may stand behind: duration_h. `time_s`
+#: Names of durations, the likeliest first; a unit may follow: duration_h. `time_s`
 #: isn't one: with it a table is of failures, in cprsim's own format.
 DURATIONS: Final[list[str]] = WORDS["lives"]["durations"]
 #: Flags that tables of failures have too: there a node comes again.
@@ -57,7 +57,7 @@ _NAMED: Final = {
 _UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = {"1": False, "2": True}
-#: By what names the age goes from which a life was watched; a unit may stand behind.
+#: Names of the age from which a life was watched; a unit may follow.
 ENTRIES: Final[list[str]] = WORDS["lives"]["entries"]
 #: Flags that say it themselves, whatever their column is called.
 _PLAIN_FLAGS: Final = {"censored": False, "failed": True}

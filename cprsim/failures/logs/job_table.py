@@ -1,4 +1,4 @@
-"""Tables of jobs, as a scheduler keeps them, and the interruptions that they tell of.
+"""Tables of jobs, as a scheduler keeps them, and the interruptions in them.
 
 A row a job with its nodes, its time and its state, as `sacct --parsable2 --duplicates --truncate`
 writes them; docs/failures.md has the whole command. A job that its nodes interrupted is a failure;
@@ -38,7 +38,7 @@ from cprsim.failures.logs.table import LogTable, read_table
 from cprsim.failures.logs.words import WORDS
 from cprsim.survival.kaplan_meier import poisson_band
 
-#: By what names columns go.
+#: Names of the columns.
 COLUMNS: Final[dict[str, list[str]]] = WORDS["jobs"]
 #: What Slurm calls a job that lost a node.
 _NODE_FAIL: Final = "NODE_FAIL"
@@ -46,7 +46,7 @@ _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
 _STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
 _NODES: Final = r"[0-9]{1,9}(\.0)?"
-#: Why rows are left out, in the order in which they are told.
+#: Reasons why rows are left out, in the order of the notes.
 _AGAIN: Final = "told again"
 _REASONS: Final = (
     "of steps of a job",
@@ -71,22 +71,20 @@ def _missing(found: Mapping[str, str]) -> str:
     for column in ("state", "nodes"):
         if column not in found:
             return f"has no column of {column}, such as {COLUMNS[column][0]}"
-    if "elapsed" in found or {"start", "end"} <= found.keys():
-        return ""
-    return "has no column elapsed, nor start and end"
+    timed = "elapsed" in found or {"start", "end"} <= found.keys()
+    return "" if timed else "has no column elapsed, nor start and end"
 
 
 @dataclass(frozen=True, eq=False)
 class JobRecords:
     """Jobs of a cluster, and which of them were interrupted."""
 
-    #: The file.
     path: str
     #: A row a job: `nodes`, `hours` that it ran, `interrupted`.
     jobs: pd.DataFrame
-    #: How a job ended that counts as interrupted, e.g. `State=NODE_FAIL`.
+    #: The end of a job that counts as interrupted, e.g. `State=NODE_FAIL`.
     counts: str
-    #: How many jobs ended how, the most frequent first; and why rows were left out.
+    #: Numbers of jobs by their end, the most frequent first; and of rows left out, by reason.
     ended: Mapping[str, int]
     dropped: Mapping[str, int]
     #: Whether the table may hide interruptions of jobs that were requeued.
@@ -143,7 +141,7 @@ class JobRecords:
 
         The score test of rates that go with a power of the size: given how many interruptions
         there are, they fall on jobs in proportion to node-hours if size doesn't matter. NaN where
-        it can't be told.
+        there is nothing to compare.
         """
         if not self.interruptions or self.jobs.nodes.nunique() < 2:
             return math.nan
@@ -169,23 +167,25 @@ class JobRecords:
     def notes(self) -> list[str]:
         """Return the basis of the figures, a sentence each."""
         mean_s, low_s, high_s = self.mtbf_s()
-        told = [
+        rate = (
             f"A node interrupts its job once in {format_duration(mean_s)} "
             f"({format_durations(low_s, high_s)}) of running."
             if self.interruptions
             else f"No interruption was seen: a node interrupts its job less than once in "
             f"{format_duration(low_s)}, with 97.5 % certainty."
-        ]
-        told += self._of_sizes
+        )
         ended = ", ".join(f"{name} {count:,}" for name, count in self.ended.items())
-        told.append(f"Interrupted is {self.counts}; jobs ended as {ended}.")
-        if self.hides:
-            told.append(
-                "No job has two rows. sacct shows the last run alone of a job that was requeued, "
-                "and so hides its interruption: ask with --duplicates."
-            )
-        told += [f"Left out: {counted(count, 'row')} {why}." for why, count in self.dropped.items()]
-        return told
+        hidden = (
+            "No job has two rows. sacct shows the last run alone of a job that was requeued, "
+            "and so hides its interruption: ask with --duplicates."
+        )
+        return [
+            rate,
+            *self._of_sizes,
+            f"Interrupted is {self.counts}; jobs ended as {ended}.",
+            *[hidden] * self.hides,
+            *(f"Left out: {counted(n, 'row')} {why}." for why, n in self.dropped.items()),
+        ]
 
     def document(self) -> dict[str, Any]:
         """Return the document of `cprsim fit --json` for a table of jobs."""
@@ -242,7 +242,10 @@ def read_jobs(
     rules = Rules.of({"failure_when": failure_when, "time_unit": time_unit})
     table = read_table(path, choose=_choose, split=_cells)
     of = known_by(table.names, COLUMNS)
-    failing = _failing(table.names, of["state"], rules.failing)
+    failing = Cell(of["state"], _NODE_FAIL)
+    if rules.failing is not None:
+        named = table.name_of(rules.failing.column, "failure_when")
+        failing = Cell(named, rules.failing.value)
     rows = pd.DataFrame(
         {
             "state": table[of["state"]].map(_first),
@@ -254,7 +257,7 @@ def read_jobs(
         }
     )
     rows["job"], runs = "", pd.Series(range(len(rows)), rows.index).astype(str)
-    if "job" in of:  # what tells runs of jobs apart: the start of each, where that is known
+    if "job" in of:  # runs of a job differ in their starts, where these are known
         rows["job"] = table[of["job"]]
         told = [of["job"], of["start"]] if "start" in of else table.names
         runs = runs.where(rows.job == "", table.cells[told].agg("\n".join, axis=1))
@@ -293,20 +296,10 @@ def _choose(names: list[str]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(of.values())), []
 
 
-def _failing(names: list[str], state: str, given: Cell | None) -> Cell:
-    """The cell of jobs that were interrupted, its column as the table has it."""
-    if given is None:
-        return Cell(state, _NODE_FAIL)
-    found = next((name for name in names if plain(name) == plain(given.column)), None)
-    if found is None:
-        raise UsageError(f"--failure-when {given}: the columns are {', '.join(names)}")
-    return Cell(found, given.value)
-
-
 def _elapsed_s(
     path: LogPath, table: LogTable, of: dict[str, str], unit_s: float | None
 ) -> NDArray[np.float64]:
-    """How long each job ran, nan where that isn't known."""
+    """Return the time that each job ran, s; NaN where it isn't known."""
     if "elapsed" in of:
 
         def lasted(text: str) -> float:
@@ -356,7 +349,7 @@ def _nodes(table: LogTable, column: str) -> NDArray[np.int64]:
 
 
 def _is_step(job: str, jobs: set[str]) -> bool:
-    """Whether an id is that of a step: `7.batch`, or `7.0` where there is a job 7."""
+    """Return whether an id is that of a step: `7.batch`, or `7.0` where there is a job 7."""
     found = _STEP.fullmatch(job)
     return found is not None and (not found[2].isdigit() or found[1] in jobs)
 

@@ -21,14 +21,14 @@ _ARRAYS: Final = {
     "racks": np.int64,
 }
 _TEXTS: Final = ("kinds", "severities", "causes")
-_EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from a start of its own
+_EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from its start
 #: Why a failure of a log isn't used.
 OUTSIDE: Final = "failures outside the window"
 OF_WORST: Final = "failures of the worst nodes"
 
 
 class Epoch(NamedTuple):
-    """What instant second 0 of a log is: seconds since 1970, UTC if `zoned`.
+    """The instant of second 0 of a log: seconds since 1970, UTC if `zoned`.
 
     Else on the local clock of the log, which carries no zone.
     """
@@ -43,7 +43,7 @@ def unix(at_s: float) -> Epoch | None:
 
 
 class Rows(NamedTuple):
-    """How many rows a file had, and how many of them the log is made of.
+    """Number of rows that a file had, and of those that the log is made of.
 
     `what` they are: rows, lines, events or samples. Those left out are in `FailureLog.dropped`.
     """
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 class FailureLog:
     """Failures in the order of their times, watched over [`start_s`, `start_s + span_s`].
 
-    What a log doesn't tell is None. Times are in seconds on one clock.
+    Attributes that a log lacks are None. Times are in seconds on one clock.
 
     Notes
     -----
@@ -77,12 +77,12 @@ class FailureLog:
     population: int | None = None
     #: Why rows of the file were left out, and how many for each reason.
     dropped: Mapping[str, int] = field(default_factory=dict)
-    #: When the outage that each failure began was over, nan where that isn't told; shape (n,).
+    #: When the outage that each failure began was over, NaN where that isn't known; (n,).
     repaired_s: NDArray[np.float64] | None = None
     #: Rack of each failed node, any numbers, shape (n,).
     racks: NDArray[np.int64] | None = None
     #: When one stopped watching the nodes, where an uptime that is still going on is cut: the end
-    #: of the observation if not given, later where the log goes on after the last failure.
+    #: of the observation if not given, later where the log ends after the last failure.
     until_s: float = math.nan
     #: What each failure leaves of the memory of its node.
     severities: tuple[Severity, ...] | None = None
@@ -101,7 +101,7 @@ class FailureLog:
     unused: Mapping[str, int] = field(default_factory=dict)
     #: What the columns of its table are called, by what they hold; empty for other formats.
     columns: Mapping[str, str] = field(default_factory=dict)
-    #: Whether it tells which node failed. Else it is of one job, and all of `nodes` are 0.
+    #: Whether it says which node failed. Else it is of one job, and all of `nodes` are 0.
     of_nodes: bool = True
     #: When each machine came and left, by its number in `machines`, shape (machines,); None where
     #: all were there from the start to the end.
@@ -140,7 +140,7 @@ class FailureLog:
 
     @property
     def machines(self) -> NDArray[np.int64]:
-        """Which machine failed, a number from 0, shape (n,): trainers come after the servers.
+        """The machine that failed, a number from 0, shape (n,): trainers come after the servers.
 
         The same as `nodes` where the log has no kinds: there, a node's number says it all.
         """
@@ -152,7 +152,7 @@ class FailureLog:
 
     @property
     def system(self) -> int:
-        """Nodes of the system; those that failed at least once where the log doesn't tell."""
+        """Nodes of the system; those that failed at least once where the log lacks their number."""
         return len(np.unique(self.machines)) if self.population is None else self.population
 
     def came(self, machines: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -207,8 +207,8 @@ class FailureLog:
         """When dates begin, or the log does, and when they end; infinite where that is open."""
         if self.epoch is None:
             raise LogError(
-                f"window {dates} is of dates, but the log doesn't tell the date of its times; take "
-                "shares of it, e.g. 0.5:1"
+                f"window {shown(dates)} is of dates, but the log doesn't tell the date of its "
+                "times; take shares of it, e.g. 0.5:1"
             )
         zero_s = self.epoch.unix_s
         first, last = (day_of(zero_s + each) for each in (self.start_s, self.until_s))
@@ -217,8 +217,8 @@ class FailureLog:
         start, end = (each - zero_s for each in dates.unix_s)
         if not within or start >= self.start_s + self.span_s or end <= self.start_s:
             raise LogError(
-                f"window {dates} is not within the log, which goes from {first} to {last}; take "
-                f"dates of these, or leave one out, e.g. {first}:"
+                f"window {shown(dates)} is not within the log, which goes from {first} to {last}; "
+                f"take dates of these, or leave one out, e.g. {first}:"
             )
         return max(start, self.start_s), end
 
@@ -262,7 +262,7 @@ class FailureLog:
 
     @property
     def _columns(self) -> dict[str, Any]:
-        """What the log has of each failure, by name."""
+        """Columns of the log, an entry a failure, by name."""
         columns = {name: getattr(self, name) for name in (*_ARRAYS, *_TEXTS)}
         return {name: column for name, column in columns.items() if column is not None}
 

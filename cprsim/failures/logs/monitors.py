@@ -46,7 +46,7 @@ _FORM, _TIME = "%Y-%m-%dT%H:%M:%S", r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{
 def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of the nodes of a Slurm cluster, as `sacctmgr -P list event` prints them.
 
-    Nodes of several clusters are told apart by Cluster. Time 0 is the first failure; nodes are
+    Nodes of several clusters differ by Cluster. Time 0 is the first failure; nodes are
     watched until the last instant of the file. `rules`: which reasons are of planned outages.
 
     References
@@ -120,7 +120,7 @@ def _slurm_cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
 FAILURES: Final = {int(code): what for code, what in WORDS["xid"].items()}
 #: The cause of a GPU that is lost without an Xid.
 OFF_THE_BUS: Final = "off the bus"
-#: A host is down for a minute at least: what its log has of its GPUs until then tells the same.
+#: A host is down for a minute at least: lines of its GPUs until then are of the same failure.
 _SAME_FAILURE_S: Final = 60.0
 _TELL = "write the log with journalctl -k -o short-iso"
 _HEAD = re.compile(
@@ -142,8 +142,8 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
 
     And by those of a GPU that falls off the bus without an Xid, and of NVSwitches (SXid). The cause
     is the code. Time 0 is the first failure; hosts are watched until the last of these lines, or
-    the last of the file. Times have a zone all, or none, and then count as they stand. When a host
-    is back, such a log doesn't tell. `rules`: codes that are failures beside those of `FAILURES`.
+    the last of the file. Times have a zone all, or none, and then are taken for UTC. Such a
+    log lacks the ends of outages. `rules`: codes that are failures, added to `FAILURES`.
     """
     found, left_out, others = list[tuple[str, float, str]](), Counter[str](), False
     until_s, zoned, last = -math.inf, None, ""
@@ -196,7 +196,7 @@ def _is_failure(kind: str, code: int, text: str, extra: Sequence[int]) -> bool:
 
 
 def _once_a_failure(log: FailureLog) -> FailureLog:
-    """Return the log with one failure for lines of a host that tell the same."""
+    """Return the log with one failure for lines of a host that belong together."""
     order = np.lexsort((log.times_s, log.nodes))
     apart_s = np.diff(log.times_s[order], prepend=-np.inf)
     is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > _SAME_FAILURE_S)
@@ -219,7 +219,7 @@ def _time_s(head: re.Match[str]) -> float:
 
 
 def _line_fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
-    """What is wrong with a line that has an Xid."""
+    """Return the fault of a line that has an Xid."""
     if head is None:
         no_year = _NO_YEAR.match(line)
         if no_year:
@@ -250,23 +250,16 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of nodes by a range query for `up`, or for nodes that are ready.
 
     Which value is up, the labels say (`flags.is_good`), or `failure_when` of `rules`. The step is
-    the commonest time between samples, and a sample stands for one. A node comes with its first
+    the commonest time between samples, and a sample counts for one. A node comes with its first
     sample; one whose samples end before those of others and never come back has left with its last,
-    or failed if `left_when` of `rules` is `never`. The population is the number of series, numbered
-    as they stand. Time 0 is the first sample of all; the observation lasts until the last.
+    or failed if `left_when` of `rules` is `never`. The population is the number of series, in the
+    order of the file. Time 0 is the first sample of all; the observation lasts until the last.
 
     References
     ----------
     https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
     """
-    said, down = rules.failing, None
-    if said is not None:
-        down = said.value
-        if said.column != "value" or down not in ("0", "1"):
-            raise LogError(
-                f"failure_when is {shown(str(said))}; of a Prometheus log it is value=0 or value=1"
-            )
-    every = [_series(path, number, each, down) for number, each in enumerate(_result(path))]
+    every = _all_series(path, rules)
     series, notes = _one_a_node(every)
     samples = pd.concat([each.samples.assign(node=i) for i, each in enumerate(series)])
     samples = samples.reset_index(drop=True)
@@ -325,7 +318,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
 
 
 def _notes(series: "Sequence[_Series]", gone: int, down: float) -> Iterator[str]:
-    """What was taken for what, a sentence each; `down`: the share of time that nodes are down."""
+    """Yield sentences on how the log was read; `down`: the share of time that nodes are down."""
     if any(each.said for each in series):
         told = ", ".join(dict.fromkeys(each.said for each in series if each.said))
         yield f"1 means down, by {told}; else give --failure-when value=0."
@@ -361,20 +354,8 @@ class _Answer(BaseModel):
     error: str = ""
 
 
-def _result(path: LogPath) -> list[_Labelled]:
-    """The list of series."""
-    answer = read_json(path, _Answer, "a range query of Prometheus")
-    if answer.error:
-        raise LogError(f"{path}: is an error of Prometheus: {shown(answer.error)}")
-    if answer.data is None:
-        raise LogError(f"{path}: has no data.result, the list of series")
-    if not answer.data.result:
-        raise LogError(f"{path}: holds no failure: data.result is empty")
-    return answer.data.result
-
-
 class _Series(NamedTuple):
-    """The samples of a node, `time_s` and whether it is `up`, and where it is in the file.
+    """The samples of a node, `time_s` and whether it is `up`, and the place of the file.
 
     `label`: the label that names the node. `is_good`: whether 1 means up. `said`: the label by
     which it does not.
@@ -383,27 +364,39 @@ class _Series(NamedTuple):
     place: str
     labels: dict[str, str]
     label: str
+    node: str
     is_good: bool
     said: str
     samples: pd.DataFrame
 
-    @property
-    def node(self) -> str:
-        """Return the name of the node."""
-        return self.labels[self.label]
 
-
-def _series(path: LogPath, number: int, series: _Labelled, down: str | None) -> _Series:
-    place, labels = f"{path}: series {number}", series.metric
-    label = next((each for each in _LABELS if labels.get(each)), None)
-    if label is None:
-        raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
-    good, said = is_good(labels) if down is None else (down == "0", "")
-    samples = pd.DataFrame(series.values, columns=["time_s", "up"])
-    back = np.flatnonzero(np.diff(samples.time_s) <= 0)
-    if len(back):
-        raise LogError(f"{place} sample {back[0] + 1} is no later than the one before")
-    return _Series(place, labels, label, good, said, samples.assign(up=(samples.up == "1") == good))
+def _all_series(path: LogPath, rules: Rules) -> list[_Series]:
+    """Return all series of a file."""
+    said, answer = rules.failing, read_json(path, _Answer, "a range query of Prometheus")
+    if said is not None and (said.column != "value" or said.value not in ("0", "1")):
+        raise LogError(
+            f"failure_when is {shown(str(said))}; of a Prometheus log it is value=0 or value=1"
+        )
+    if answer.error:
+        raise LogError(f"{path}: is an error of Prometheus: {shown(answer.error)}")
+    if answer.data is None:
+        raise LogError(f"{path}: has no data.result, the list of series")
+    if not answer.data.result:
+        raise LogError(f"{path}: holds no failure: data.result is empty")
+    every = list[_Series]()
+    for number, series in enumerate(answer.data.result):
+        place, labels = f"{path}: series {number}", series.metric
+        label = next((each for each in _LABELS if labels.get(each)), None)
+        if label is None:
+            raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
+        good, by = is_good(labels) if said is None else (said.value == "0", "")
+        samples = pd.DataFrame(series.values, columns=["time_s", "up"])
+        back = np.flatnonzero(np.diff(samples.time_s) <= 0)
+        if len(back):
+            raise LogError(f"{place} sample {back[0] + 1} is no later than the one before")
+        samples["up"] = (samples.up == "1") == good
+        every.append(_Series(place, labels, label, labels[label], good, by, samples))
+    return every
 
 
 def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
@@ -412,7 +405,7 @@ def _one_a_node(every: list[_Series]) -> tuple[list[_Series], list[str]]:
     Raises
     ------
     LogError
-        If nothing tells which of a node's series to take.
+        If it is unclear which of a node's series to take.
     """
     series, said = every, list[str]()
     for label, wanted in _CHOSEN:

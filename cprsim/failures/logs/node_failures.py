@@ -1,4 +1,4 @@
-"""How often nodes fail, how unevenly, and how often more of them at a time than by chance."""
+"""Failures of nodes: their rate, how uneven it is, and how many come together."""
 
 import math
 from collections import Counter
@@ -32,59 +32,25 @@ _DAY_S: Final = 86_400.0
 _MANY: Final = 100.0
 
 
-@dataclass(frozen=True, eq=False)
-class Concentration:
-    """Failures of each node."""
-
-    #: Most first, those that never failed too; shape (nodes,).
-    counts: NDArray[np.int64]
-    #: How many of these nodes are an estimate (A. Chao, Scand. J. Statist. 11, 1984), since the log
-    #: doesn't tell how many there are.
-    unseen: int
-
-    @property
-    def shares(self) -> Floats:
-        """Share of the failures on the worst 0, 1, ... nodes, shape (nodes + 1,)."""
-        return _cumulated(self.counts)
-
-    def of_worst(self, share: float) -> float:
-        """Share of the failures on that share of the nodes."""
-        return worst_share(self.counts, share)
-
-    def by_chance(self) -> tuple[Floats, Floats, Floats]:
-        """As `shares` if all nodes were alike: the mean, and where 95 % of draws are.
-
-        As many failures, each on any node: Poisson counts of which the sum is known.
-        """
-        rng, nodes = np.random.default_rng(_SEED), len(self.counts)
-        drawn = rng.multinomial(int(self.counts.sum()), np.full(nodes, 1 / nodes), _DRAWS)
-        every = _cumulated(-np.sort(-drawn, axis=1))
-        low, high = np.quantile(every, (0.025, 0.975), axis=0)
-        return every.mean(axis=0), low, high
-
-
 def never_seen(failures: NDArray[np.int64]) -> int:
-    """Nodes that never failed, by Chao's estimate from those that failed once and twice."""
+    """Nodes that never failed, estimated from those that failed once and twice.
+
+    References
+    ----------
+    A. Chao, Scand. J. Statist. 11, 1984.
+    """
     once, twice = (int(np.count_nonzero(failures == count)) for count in (1, 2))
     return round(once * (once - 1) / (2 * (twice + 1)))
 
 
-def concentration(log: FailureLog) -> Concentration:
-    """That of a log."""
-    counts = failures_per_node(log)
-    unseen = never_seen(counts) if log.population is None else 0
-    counts = np.concatenate([-np.sort(-counts), np.zeros(unseen, np.int64)])
-    return Concentration(counts, unseen)
-
-
 def failures_per_node(log: FailureLog) -> NDArray[np.int64]:
-    """How often each node of the system fails, those that never fail last, shape (nodes,)."""
+    """Count the failures of each node of the system, nodes that never fail last, (nodes,)."""
     _, failing = np.unique(log.machines, return_inverse=True)
     return np.bincount(failing, minlength=log.system)
 
 
 def worst_share(counts: NDArray[np.int64], tenth: float = 0.1) -> float:
-    """Share of all failures that the worst tenth of nodes has, from 0 to 1.
+    """Share of all failures on the worst tenth of nodes, from 0 to 1.
 
     Where a tenth is no whole number of nodes, a part of the next worst one counts, in proportion:
     a point of the Lorenz curve, which is linear between nodes (M. O. Lorenz, "Methods of measuring
@@ -104,7 +70,7 @@ def _cumulated(counts: NDArray[np.int64]) -> Floats:
 
 
 def sizes(log: FailureLog) -> Counter[int]:
-    """How many nodes fail at one instant, and how often."""
+    """Count instants at which failures strike by the number of nodes that fail then."""
     pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
     _, counts = np.unique(pairs[0], return_counts=True)
     return Counter(counts.tolist())
@@ -113,16 +79,16 @@ def sizes(log: FailureLog) -> Counter[int]:
 def failures_of_job(at_once: Mapping[int, int], nodes: int, system: int) -> float:
     """Expected failures that hit at least one of `nodes` random ones of `system` nodes.
 
-    `at_once`: how many nodes of the system fail at one instant, and how often.
+    `at_once`: as `sizes` of the system.
     """
     return math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
 
 
 class Coincidence(NamedTuple):
-    """How many failures come together.
+    """Failures that come together.
 
-    `events`: how many they are if those that follow another closely are one with it.
-    `independent`: events that as many failures make at random, independent instants.
+    `events`: those that follow another closely are one with it. `independent`: events that as many
+    failures make at random, independent instants.
     """
 
     failures: int
@@ -131,7 +97,7 @@ class Coincidence(NamedTuple):
 
     @property
     def together(self) -> bool:
-        """Whether a job fails markedly less often than its nodes one by one would make it."""
+        """Return whether a job fails markedly less often than by its nodes one by one."""
         short = self.independent - self.events
         beyond_chance = short > _BEYOND * math.sqrt(max(self.failures - self.independent, 1))
         return beyond_chance and self.independent > _MOST_PER_EVENT * self.events
@@ -140,7 +106,7 @@ class Coincidence(NamedTuple):
 def coincidence(
     log: FailureLog, alone: NDArray[np.bool_] | None = None, within_s: float = _CLOSE_S
 ) -> Coincidence:
-    """How many failures of a log come together; of those that are `alone`, shape (n,), if given.
+    """Count failures of a log that come together; of those that are `alone`, (n,), if given.
 
     At random instants a failure follows the one before within w with probability 1 - exp(-r w), r
     being the rate of all of them: each of the others begins an event.
@@ -155,10 +121,10 @@ def coincidence(
 
 @dataclass(frozen=True)
 class Joint:
-    """How often two nodes or more failed within `within_s`, each so long after the one before.
+    """Bursts: two nodes or more that fail within `within_s` of the failure before.
 
-    With how many failures in all; and both as they would be if the same nodes failed as often, at
-    random instants.
+    Their number and that of all their failures; and both by chance, if the same nodes failed as
+    often, at random instants.
     """
 
     within_s: float
@@ -169,14 +135,13 @@ class Joint:
 
     @property
     def notes(self) -> list[str]:
-        """How often several fail, a sentence, if they do."""
-        if not self.count:
-            return []
-        return [
+        """A sentence on the bursts, if there are some."""
+        said = (
             f"Several nodes failed within {format_duration(self.within_s)} of each other "
             f"{self.count:,} x, {self.failures:,} failures in all; by chance "
             f"{self.by_chance:.3g} x, {self.failures_by_chance:.3g} failures."
-        ]
+        )
+        return [said] if self.count else []
 
 
 def joint(log: FailureLog, counts: Integers, within_s: float) -> Joint:
@@ -210,57 +175,70 @@ def _joint_by_chance(counts: Integers, watched_s: float, within_s: float) -> tup
     return max(runs, 0.0), max(failures, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NodeFailures:
     """Failures of the nodes of a log."""
 
-    spread: Concentration
-    #: Whether the log tells the nodes.
+    #: Of each node, most first, with nodes that never failed; shape (nodes,).
+    counts: Integers
+    #: Nodes among them that are estimated to have never failed, where the log lacks their number.
+    unseen: int
+    #: Whether the log has the number of nodes.
     is_counted: bool
-    #: Days that nodes were watched, each from when it came to when it left.
+    #: Days that nodes were watched, each from its first instant to its last.
     node_days: float
     bursts: Joint
 
     @property
-    def nodes(self) -> int:
-        """How many there are."""
-        return len(self.spread.counts)
+    def shares(self) -> Floats:
+        """Share of the failures on the worst 0, 1, ... nodes, shape (nodes + 1,)."""
+        return _cumulated(self.counts)
+
+    def by_chance(self) -> tuple[Floats, Floats, Floats]:
+        """Return `shares` of nodes that are alike: the mean, and the ends of 95 % of draws.
+
+        As many failures, each on any node: Poisson counts of which the sum is known.
+        """
+        rng, nodes = np.random.default_rng(_SEED), len(self.counts)
+        drawn = rng.multinomial(int(self.counts.sum()), np.full(nodes, 1 / nodes), _DRAWS)
+        every = _cumulated(-np.sort(-drawn, axis=1))
+        low, high = np.quantile(every, (0.025, 0.975), axis=0)
+        return every.mean(axis=0), low, high
 
     @property
     def per_1000_node_days(self) -> float:
         """Failures in 1,000 days of a node."""
-        return 1000 * int(self.spread.counts.sum()) / self.node_days
+        return 1000 * int(self.counts.sum()) / self.node_days
 
     @property
     def worst_tenth(self) -> float:
-        """Share of all failures that the worst tenth of the nodes has."""
-        return self.spread.of_worst(0.1)
+        """Share of all failures on the worst tenth of the nodes."""
+        return worst_share(self.counts)
 
     @property
     def rate(self) -> str:
-        """How often nodes fail, a sentence."""
+        """A sentence on the rate of failures of a node."""
         which = ""
         if not self.is_counted:
-            unseen = self.spread.unseen
-            never = f"{unseen:,} of them are estimated to have never failed; " * (unseen > 0)
-            which = f" ({never}--population says how many there are)"
+            never = f"{self.unseen:,} of them are estimated to have never failed; "
+            which = f" ({never * (self.unseen > 0)}--population says how many there are)"
         often = self.per_1000_node_days
         rate = f"{often:,.0f}" if often >= _MANY else f"{often:.3g}"
-        return f"{rate} failures per 1,000 node-days of {self.nodes:,} nodes{which}."
+        return f"{rate} failures per 1,000 node-days of {len(self.counts):,} nodes{which}."
 
     @property
     def worst(self) -> str:
-        """How unevenly, a sentence."""
+        """A sentence on the worst nodes."""
         return (
             f"The worst tenth of these nodes has {rough_percent(self.worst_tenth)} of the failures."
         )
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Return one JSON object."""
         return {
-            "nodes": self.nodes,
+            "nodes": len(self.counts),
             "nodes_counted": self.is_counted,
-            "never_seen": self.spread.unseen,
+            "never_seen": self.unseen,
             "node_days": self.node_days,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
@@ -269,27 +247,33 @@ class NodeFailures:
 
 
 def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures | None:
-    """Those of a log; None where all strike at one instant, so that there is no rate."""
+    """Return those of a log; None where all strike at one instant, so that there is no rate."""
     if not log.watched_s > 0 or not log.of_nodes:
         return None
-    spread = concentration(log)
-    node_days = log.node_s(len(spread.counts)) / _DAY_S
-    bursts = joint(log, spread.counts, within_s)
-    return NodeFailures(spread, log.population is not None, node_days, bursts)
+    counts = failures_per_node(log)
+    unseen = never_seen(counts) if log.population is None else 0
+    counts = np.concatenate([-np.sort(-counts), np.zeros(unseen, np.int64)])
+    return NodeFailures(
+        counts=counts,
+        unseen=unseen,
+        is_counted=log.population is not None,
+        node_days=log.node_s(len(counts)) / _DAY_S,
+        bursts=joint(log, counts, within_s),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class RackBursts:
-    """What a log shows of failures that take down several nodes of one rack."""
+    """Failures that take down several nodes of one rack."""
 
     #: The burst process, as a scenario takes it. Its rate is per rack.
     law: Bursts
-    #: How many bursts there are.
+    #: Number of bursts.
     count: int
-    #: How many bursts the same failures make at random instants: where this isn't small, the
-    #: failures are too many, or the time within which they count as one too long.
+    #: Bursts that the same failures make at random instants: where this isn't small, the failures
+    #: are too many, or the time within which they count as one too long.
     by_chance: float
-    #: How many racks were watched.
+    #: Number of racks that were watched.
     racks: int
     #: 95 % interval of the mean time between bursts of one rack, seconds (exact, Poisson).
     mean_interval_s: tuple[float, float]
@@ -297,7 +281,7 @@ class RackBursts:
     members: NDArray[np.bool_]
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; times in seconds."""
+        """Return one JSON object; times in seconds."""
         return {
             "count": self.count,
             "by_chance": self.by_chance,
@@ -359,7 +343,7 @@ def _burst_of(log: FailureLog, within_s: float) -> Integers:
 
 
 def _distinct_nodes(groups: Integers, nodes: Integers) -> Integers:
-    """How many different nodes each group has."""
+    """Count the different nodes of each group."""
     pairs = np.unique(np.stack([groups, nodes]), axis=1)
     return np.bincount(pairs[0])
 

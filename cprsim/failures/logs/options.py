@@ -1,9 +1,8 @@
-"""What a user says of a log: its columns, which records are failures, and which part to take."""
+"""Options of a log: its columns, which records are failures, and which part to take."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
@@ -23,11 +22,11 @@ _Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 
 
 class Columns(Section):
-    """What the columns of a CSV log are called, where it isn't one of the known names.
+    """Names of the columns of a CSV log that are none of the known ones.
 
     `time`: the column that says when a node failed. `node`: that says which node. `end`: that says
-    when the outage was over. `kind`: that tells parameter servers from trainers. `rack`: that says
-    where the node stands. `cause`: that says why it failed.
+    when the outage was over. `kind`: parameter server or trainer. `rack`: the rack
+    of the node. `cause`: that says why it failed.
     """
 
     time: _Column = None
@@ -55,7 +54,7 @@ class Columns(Section):
         return known_by(free, SYNONYMS) | given
 
     def needed(self, header: Sequence[str], *columns: str) -> dict[str, str]:
-        """As `found`; raise `LookupError`, which says the way out, if one of `columns` isn't."""
+        """Return `found`; raise `LookupError` with the way out if one of `columns` isn't."""
         found = self.found(header)
         for column in columns:
             if column not in found:
@@ -122,7 +121,7 @@ def _as_number(text: str, none: str | None = None) -> float | str | None:
 
 
 class Rules(Section):
-    """Which records of a log are failures, and what its times are.
+    """Rules by which records of a log are failures, and the unit of its times.
 
     `failure_when`: COLUMN=VALUE, the rows of a table that are failures. `left_when`: COLUMN=VALUE,
     the rows by which a node has left; of a Prometheus log, `never`: a node that vanishes has
@@ -181,12 +180,12 @@ class Rules(Section):
 
     @property
     def failing(self) -> Cell | None:
-        """What the rows of failures have; None where that is not said."""
+        """The cell of rows that are failures; None where that is not said."""
         return None if self.failure_when is None else _cell("failure_when", self.failure_when)
 
     @property
     def leaving(self) -> Cell | None:
-        """What the rows have by which a node has left; None where that is not said."""
+        """The cell of rows by which a node has left; None where that is not said."""
         if self.left_when in (None, NEVER):
             return None
         return _cell("left_when", str(self.left_when))
@@ -211,8 +210,7 @@ _EXAMPLES = (
 )
 
 
-@dataclass(frozen=True)
-class Dates:
+class Dates(NamedTuple):
     """From the beginning of the day `first` to the beginning of the day `last`.
 
     So windows that meet share no failure. None: from where the log begins, until it ends.
@@ -221,17 +219,14 @@ class Dates:
     first: date | None
     last: date | None
 
-    def __str__(self) -> str:
-        """As `parse_window` takes it."""
-        return f"{self.first or ''}:{self.last or ''}"
-
     @property
     def unix_s(self) -> tuple[float, float]:
-        """When it begins and ends, seconds since 1970 on the log's own clock; infinite if open."""
-        return (
-            -math.inf if self.first is None else _midnight(self.first),
-            math.inf if self.last is None else _midnight(self.last),
+        """The ends, seconds since 1970 on the log's own clock; infinite where it is open."""
+        first, last = (
+            end if day is None else datetime.combine(day, time(), UTC).timestamp()
+            for day, end in zip(self, (-math.inf, math.inf), strict=True)
         )
+        return first, last
 
 
 #: Two shares of the time from the first failure to the last, or dates.
@@ -239,7 +234,7 @@ Window = tuple[float, float] | Dates
 
 
 def parse_window(text: object) -> Window:
-    """What e.g. `"0.5:1"` or `"2025-03-01:"` says; raise `UsageError` on anything else."""
+    """Parse e.g. `"0.5:1"` or `"2025-03-01:"`; raise `UsageError` on anything else."""
     parts = str(text).split(":")
     try:
         if len(parts) == 2 and any(map(_DATE.fullmatch, parts)):
@@ -255,25 +250,23 @@ def parse_window(text: object) -> Window:
     raise UsageError(f"{text!r} is not a window: {_EXAMPLES}")
 
 
-def written(window: Window) -> str:
-    """As `parse_window` takes it, with all digits."""
-    return str(window) if isinstance(window, Dates) else "{!r}:{!r}".format(*window)
+def written(window: Window, form: str = "{!r}") -> str:
+    """Return the text that `parse_window` takes; shares in that form, by default all digits."""
+    if isinstance(window, Dates):
+        return ":".join(str(each or "") for each in window)
+    return ":".join(form.format(share) for share in window)
 
 
 def shown(window: Window) -> str:
     """The same for people."""
-    return str(window) if isinstance(window, Dates) else "{:g}:{:g}".format(*window)
+    return written(window, "{:g}")
 
 
-def as_json(window: Window | None) -> list[float | str | None] | None:
+def as_json(window: Window | None) -> list[Any] | None:
     """Its two ends: shares, or dates of which one may be None."""
-    if not isinstance(window, Dates):
-        return None if window is None else [*window]
-    return [None if each is None else each.isoformat() for each in (window.first, window.last)]
-
-
-def _midnight(day: date) -> float:
-    return datetime.combine(day, time(), UTC).timestamp()
+    if window is None:
+        return None
+    return [each.isoformat() if isinstance(each, date) else each for each in window]
 
 
 def day_of(unix_s: float) -> date:

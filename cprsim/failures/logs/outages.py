@@ -24,7 +24,7 @@ UNSEEN: Final = "outages under way when the record of their node begins"
 #: Or its node had failed already.
 REPEATED: Final = "failures of nodes that were down already"
 PLANNED: Final = tuple(WORDS["reasons"]["planned"])
-#: What tells of a fault, whatever else the reason says: beginnings of words, and whole words.
+#: Evidence of a fault, whatever else the reason says: beginnings of words, and whole words.
 EVIDENCE: Final = tuple(WORDS["reasons"]["evidence"])
 EVIDENCE_WORDS: Final = tuple(WORDS["reasons"]["evidence_words"])
 _PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
@@ -70,7 +70,7 @@ def outages_log(
         What is second 0 of the log, and where its observation starts, which then lasts until
         `until_s`. If not given, from the first failure to the last.
     ends
-        Whether the file tells when outages end.
+        Whether the file has ends of outages.
     touching_are_one
         Whether outages of a node that touch or overlap are one, with the cause of the first, and
         planned if that was.
@@ -252,7 +252,7 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     is_last = np.diff(log.machines[rows], append=-1) != 0
     is_complete = not (untold & ~is_last).any()
     at_once = ends_s <= began_s
-    # Where an end is not told, the outage is going on still.
+    # Without an end, the outage is not over yet.
     kept = (until_s > began_s) & ~at_once & (is_complete | ~untold)
     lasted_s = np.fmin(ends_s, until_s)[kept] - began_s[kept]
     observed = ends_s[kept] <= until_s[kept]

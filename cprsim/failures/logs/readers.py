@@ -30,7 +30,7 @@ class Reader(NamedTuple):
     #: What the number is that chooses one of several systems; empty where a log has one.
     system: str = ""
     needs_system: bool = False
-    #: Whether its nodes are those of the job, so that it is replayed as it stands.
+    #: Whether its nodes are those of the job, so that it is replayed unchanged.
     of_the_job: bool = False
     #: Whether its columns can be named.
     named: bool = False
@@ -38,7 +38,7 @@ class Reader(NamedTuple):
     #: dot is any character, and no white space comes first), so that it is recognised; a table is
     #: by its columns.
     looks: str = ""
-    #: Whether it tells how many nodes the system has, without which a log of a whole system isn't
+    #: Whether it has the number of nodes of the system, without which a log of a whole system isn't
     #: replayed.
     counts_nodes: bool = True
     #: Which of `options.Rules` it takes, and whether its function is given them; those of planned

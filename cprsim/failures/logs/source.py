@@ -1,4 +1,4 @@
-"""Which failures of which log: what the command line and a scenario say of one."""
+"""The source of failures: a log, and the part of it that a command or a scenario takes."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class LogSource:
     exclude_worst: int = 0
     #: Which of its records are failures, as its owner says it.
     rules: Rules | None = None
-    #: Whether `reader` is what the log looks like, and not what somebody said.
+    #: Whether `reader` was recognised, and not given.
     guessed: bool = False
 
     @classmethod
@@ -115,7 +115,7 @@ class LogSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was guessed, a sentence each; what a table was taken for, it says itself."""
+        """Sentences on what was guessed; a log has those on the columns of a table."""
         said = []
         if self.guessed and self.reader != "csv":
             said.append(f"Read as {self.reader}, which it looks like; else give --reader.")
@@ -236,7 +236,7 @@ def _head(path: LogPath) -> str:
 
 
 def _are_durations(head: str) -> bool:
-    """Whether each line is one duration, with or without a flag."""
+    """Return whether each line is one duration, with or without a flag."""
     texts = map(str.strip, head.splitlines())
     lines = list(islice((line for line in texts if line and line[0] != "#"), _DURATIONS))
     header = lines[:1] and lines[0].lower().startswith("duration_s")

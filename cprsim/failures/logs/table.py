@@ -29,7 +29,7 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.options import FREE_TEXT
+from cprsim.failures.logs.options import FREE_TEXT, plain
 
 #: From the names of the columns to those needed and the optional ones.
 Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
@@ -70,8 +70,18 @@ class LogTable:
         """Return some of its rows, by a flag each."""
         return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
 
+    def name_of(self, column: str, rule: str) -> str:
+        """Return the name of a column that a rule of the user names; raise `LogError` if none."""
+        found = next((name for name in self.names if plain(name) == plain(column)), None)
+        if found is None:
+            raise LogError(
+                f"{self.path}: {rule} names column {shown(column)}, which the table lacks; its "
+                f"columns are {shown(', '.join(self.names))}"
+            )
+        return found
+
     def bad(self, line: int, column: str, text: str) -> LogError:
-        """What is wrong with one cell, which is shown, for the caller to raise."""
+        """Return the fault of one cell, which is shown, for the caller to raise."""
         cell = shown(str(self.cells.at[line, column]))
         return LogError(f"{self.path}:{line}: {column} is {cell}{text}")
 
@@ -196,7 +206,7 @@ def _header(path: LogPath, rows: Iterator[Cells], choose: Choose) -> tuple[list[
 
 
 def cells_of(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
-    """Rows; what parts their cells is what the first line that isn't blank has."""
+    """Yield rows; the first line that isn't blank has the delimiter."""
     header, text = with_header(text)
     mark = delimiter_of(header)
     names = list[str]()
@@ -222,7 +232,7 @@ def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
 def read_json(path: LogPath, kind: type[_Kind], what: str) -> _Kind:
     """Return the value that a file of JSON holds.
 
-    `kind` is its type, as pydantic checks it; `what` is what the file should be, for faults.
+    `kind`: its type, as pydantic checks it. `what` the file should be, for faults.
 
     Raises
     ------

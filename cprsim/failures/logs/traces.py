@@ -25,7 +25,7 @@ from cprsim.failures.logs.table import OTHERS, read_json, read_table, seconds, s
 # --- LANL ----------------------------------------------------------------------------------------
 
 _FORM, _LANL_TIME = "%m/%d/%Y %H:%M", r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} +[0-9]{1,2}:[0-9]{2}"
-_TITLES = 5  # lines that may stand before the names of the columns
+_TITLES = 5  # lines before the names of the columns, at most
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 _CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
 
@@ -117,7 +117,7 @@ _NEEDED = ("node_id", "platform_id", "event_type", "event_start_time", "event_st
 def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     """Failures of the nodes of an event_trace of the Failure Trace Archive, of one `platform_id`.
 
-    Cells stand between tabs, or white space where a line has no tab. An outage with which the
+    Tabs part cells, or white space where a line has no tab. An outage with which the
     record of its node begins is none, since nobody saw it start; one with which it ends, or without
     a stop, has no known repair. Nodes are numbered from 0 by platform_id, then node_id, those that
     never fail too. Times count from the first instant of what is read, until the last.
@@ -183,7 +183,7 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
 
 
 def _fta_cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
-    """The names of the columns, then the rows; what stands in other `#` lines is skipped."""
+    """The names of the columns, then the rows; other `#` lines are skipped."""
     named, width = False, None
     for number, line in enumerate(text, 1):
         words = [] if named else line.replace("#", " ", 1).split()
@@ -275,7 +275,7 @@ class _Event(BaseModel):
 
     @property
     def fault(self) -> tuple[str, str]:
-        """The node, and everything that is told of the fault."""
+        """The node, and all attributes of the fault."""
         return self.node_id, json.dumps(self.fault_type.model_dump(), sort_keys=True)
 
 

@@ -36,7 +36,7 @@ class NodeTime(NamedTuple):
 
     `after_first_s`: from each node's first repair on, which leaves out nodes that never failed.
     `of_all_s`: of all `nodes` from the start of the log, which counts those that came later as if
-    they had been there. Where the log doesn't tell how many there are, `is_counted` is False, and
+    they had been there. Where the log lacks their number, `is_counted` is False, and
     `unseen` of them are estimated to have never failed, from those that failed once and twice
     (A. Chao, Scand. J. Statist. 11, 1984). `low_s`, `high_s`: the ends of both 95 % intervals
     together, those of ratio estimators (W. G. Cochran, Sampling Techniques, 1977, section 6.3) over
@@ -53,7 +53,7 @@ class NodeTime(NamedTuple):
     high_s: float
 
     def document(self) -> dict[str, Any]:
-        """As one JSON object; `high_s` is None where it is infinite."""
+        """Return one JSON object; `high_s` is None where it is infinite."""
         return self._asdict() | {"high_s": self.high_s if math.isfinite(self.high_s) else None}
 
 
@@ -70,7 +70,7 @@ class View:
     sequences: tuple[Floats, ...]
     #: What a law of these durations is of: the failures of a job, or the life of a node.
     per: Literal["job", "node"]
-    #: How many nodes the job runs on; None for nodes' lives, and where the log doesn't tell.
+    #: How many nodes the job runs on; None for nodes' lives, and where it isn't known.
     nodes: int | None = None
     #: Why others were left out, and how many for each reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -140,9 +140,9 @@ def _runs(ordered: Floats, count: int) -> Floats:
 
 
 def deal(attendance: Attendance, nodes: int, deals: int) -> Iterator[NDArray[np.int64]]:
-    """Which job each failure hits, the system dealt out at random to jobs of `nodes` nodes.
+    """Yield the job that each failure hits; jobs of `nodes` nodes are dealt out at random.
 
-    Yields an array of shape (n,) for each of `deals` deals. Jobs are numbered from 0, as many as
+    An array of shape (n,) for each of `deals` deals. Jobs are numbered from 0, as many as
     those there make at each instant; nodes that are left over belong to job -1.
     """
     rng, whole = np.random.default_rng(_SEED), attendance.whole_jobs(nodes)
@@ -214,9 +214,9 @@ def _positive(lasted_s: Floats, ties: Ties) -> tuple[Floats, int]:
 def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     """Up times of all nodes, those that never failed among them, which come last.
 
-    Outages of a node that touch or overlap are one. One with no known end takes no time; none goes
-    on after the watch of its node. `own`: as of `uptimes`. `nodes`: how many there are, those that
-    never failed included.
+    Outages of a node that touch or overlap are one. One with no known end takes no time; none
+    lasts longer than the watch of its node. `own`: as of `uptimes`. `nodes`: their
+    number, those that never failed included.
     """
     _, failing = np.unique(log.machines, return_inverse=True)
     repaired_s = log.times_s if log.repaired_s is None else log.repaired_s

@@ -13,17 +13,17 @@ import tomli_w
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.fitting import at_hand as module
-from cprsim.fitting.at_hand import (
-    COMPARED,
-    AtHand,
-    LawBesideLog,
-    at_hand,
-    its_own_law,
-)
+from cprsim.fitting import law_versus_log as module
 from cprsim.fitting.block import law_keys
-from cprsim.fitting.display import at_hand_table
+from cprsim.fitting.display import comparison_table
 from cprsim.fitting.fit_log import fit_for, fit_named, of_job
+from cprsim.fitting.law_versus_log import (
+    COMPARED,
+    LawVersusLog,
+    MeasureCompared,
+    of_new_law,
+    of_own_law,
+)
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import StrikeKind
 from cprsim.runs.summaries import Mean
@@ -53,9 +53,9 @@ def fitted() -> LogFit:
 
 @pytest.mark.slow
 def test_a_law_of_the_log_holds_and_one_of_another_mean_does_not(fitted: LogFit):
-    right = at_hand(fitted, job())
+    right = of_new_law(fitted, job())
     doubled = law_keys(of_job(fitted, job())) | {"mean": f"{2 * fitted.law.expected_s} s"}
-    wrong = its_own_law(fitted, job(failures=doubled))
+    wrong = of_own_law(fitted, job(failures=doubled))
 
     assert right.notes[0] == (
         "The weibull law and the log agree for this job, as far as chance goes."
@@ -78,7 +78,7 @@ def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatc
 
     monkeypatch.setattr(module, "REPLICATIONS", 8)
     monkeypatch.setattr(module, "run", recorded)
-    at_hand(fitted, job())
+    of_new_law(fitted, job())
     assert len(set(seeds[1:])) == 64  # delays are drawn anew for each start
     by_law, *by_log = played
 
@@ -116,7 +116,7 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
 
 def test_what_a_short_log_tells_is_little(fitted: LogFit, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 8)
-    found = at_hand(fitted, job())
+    found = of_new_law(fitted, job())
     days = fitted.source.failures().span_s / 86400 / 10
 
     assert found.is_replayed
@@ -138,15 +138,15 @@ def test_a_log_that_cant_be_replayed_is_drawn_from_and_that_is_told(fitted: LogF
     long = job(job={"useful_time": "140 d"})
     small = job(cluster={"parameter_servers": 4, "trainers": 4})
     for each in (long, small):
-        found = at_hand(fitted, each)
+        found = of_new_law(fitted, each)
         assert not found.is_replayed
         assert found.notes[-1] == said
 
 
 def test_jobs_without_a_failure_tell_nothing():
     none = Mean(0.0, 0.0, 0.0)
-    measures = dict.fromkeys(COMPARED, LawBesideLog(none, none, none))
-    assert AtHand(job(), "gamma", {"full": measures}, math.inf, True).notes == [
+    measures = dict.fromkeys(COMPARED, MeasureCompared(none, none, none))
+    assert LawVersusLog(job(), "gamma", {"full": measures}, math.inf, True).notes == [
         "Neither the log nor its law has a failure for this job: nothing is told."
     ]
 
@@ -171,7 +171,7 @@ def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 8)
     path = tmp_path / "durations.csv"
     path.write_text("".join(f"{hours} h\n" for hours in range(1, 41)))
-    found = at_hand(cprsim.fit(path, "intervals"), job())
+    found = of_new_law(cprsim.fit(path, "intervals"), job())
 
     assert math.isinf(found.log_jobs)
     assert found.document()["log_jobs"] is None
@@ -180,7 +180,7 @@ def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
 
 def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 16)
-    found = at_hand(fitted, job())
+    found = of_new_law(fitted, job())
     document = json.loads(json.dumps(found.document(), allow_nan=False))
 
     assert set(document["policies"]) == {"full", "partial"}
@@ -188,7 +188,7 @@ def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkey
         assert set(measures) == set(COMPARED)
         for each in measures.values():
             assert each["apart"]["mean"] == pytest.approx(each["law"]["mean"] - each["log"]["mean"])
-    table = at_hand_table(found)
+    table = comparison_table(found)
     assert table.row_count == 2
     failures = found.policies["full"]["failures"]
     half = failures.log.high - failures.log.mean
@@ -199,7 +199,7 @@ def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkey
 def test_without_policies_there_is_nothing_to_compare(fitted: LogFit):
     bare = job().with_policies({})
     with pytest.raises(UsageError) as raised:
-        at_hand(fitted, bare)
+        of_new_law(fitted, bare)
     assert str(raised.value) == (
         "the scenario has no [policies] to compare the log and its law under"
     )
@@ -215,11 +215,11 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
 
     assert not any(
         each.differs
-        for measures in at_hand(fitted, quickstart).policies.values()
+        for measures in of_new_law(fitted, quickstart).policies.values()
         for each in measures.values()
     )
     fitted = replace(fitted, fits=lognormal, frailty=None)
-    wrong = at_hand(fitted, quickstart).policies["full"]["failures"]
+    wrong = of_new_law(fitted, quickstart).policies["full"]["failures"]
     assert wrong.differs
     assert wrong.law.mean < wrong.log.mean / 5
 
@@ -237,7 +237,7 @@ def test_a_difference_counts_from_three_standard_errors_on():
     zero = Mean.around(0.0, 0.0)
     apart = [Mean.around(1.0, 1.96 / each) for each in (2.9, 3.1)]
 
-    assert [LawBesideLog(zero, zero, each).differs for each in apart] == [False, True]
+    assert [MeasureCompared(zero, zero, each).differs for each in apart] == [False, True]
 
 
 @needs_lanl
@@ -322,7 +322,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[cprsim.Scenario]:
 
 def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, played):
     named = cprsim.load_scenario(of_its_own(tmp_path, distribution="gamma"))
-    found = its_own_law(fit_named(named), named)
+    found = of_own_law(fit_named(named), named)
 
     assert played[0] is named
     assert found.law == "gamma"
@@ -338,7 +338,7 @@ def test_law_and_log_wait_alike_whatever_repairs_the_law_has(
     path = tmp_path / "job.toml"
     path.write_text(tomli_w.dumps(job().mapping() | {"failures": block}))
     named = cprsim.load_scenario(path)
-    for found in (its_own_law(fit_named(named), named), at_hand(fitted, named)):
+    for found in (of_own_law(fit_named(named), named), of_new_law(fitted, named)):
         assert found.is_replayed
     for each in played:
         assert each.costs == named.costs
