@@ -1,8 +1,7 @@
-"""Peak memory of runs, each in a process of its own."""
+"""Peak memory and processor time of runs, each in a new process."""
 
 import subprocess
 import sys
-from typing import NamedTuple
 
 _RUN = """
 import resource, time, cprsim
@@ -11,29 +10,22 @@ cprsim.run(scenario, {policies!r}, {replications})
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(peak * 1024, time.process_time())
 """
+#: Runs whose rows are all kept, and runs with a hundred times as many, which are not.
+_RUNS = (
+    (["full"], 1_000),
+    (["full"], 1_000_000),
+    (["full", "cpr"], 1_000_000),
+    (["full", "cpr"], 10_000_000),
+)
 
 
-class Peak(NamedTuple):
-    """Bytes at most, and seconds of processor time, of a run of `criteo-kaggle`."""
-
-    policies: str
-    replications: int
-    bytes: float
-    cpu_s: float
+def rows() -> list[tuple[str, ...]]:
+    """Measure some runs of `criteo-kaggle`."""
+    return [_row(*run) for run in _RUNS]
 
 
-def peaks() -> list[Peak]:
-    """Where all rows are kept, and where they are a hundred times as many and are not."""
-    return [
-        _peak(["full"], 1_000),
-        _peak(["full"], 1_000_000),
-        _peak(["full", "cpr"], 1_000_000),
-        _peak(["full", "cpr"], 10_000_000),
-    ]
-
-
-def _peak(policies: list[str], replications: int) -> Peak:
+def _row(policies: list[str], replications: int) -> tuple[str, ...]:
     code = _RUN.format(policies=policies, replications=replications)
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     peak, cpu_s = map(float, done.stdout.split())
-    return Peak(" + ".join(policies), replications, peak, cpu_s)
+    return " + ".join(policies), f"{replications:,}", f"{peak / 1e6:,.0f}", f"{cpu_s:,.0f}"

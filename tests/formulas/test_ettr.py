@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.formulas.intervals import young_interval_s
-from tools.validation.formulas.shares import exact_ettr, meta_ettr, mttf_s
+from tests.formulas.forms import exact_ettr, meta_ettr, mttf_s
 
 MINUTE = 60.0
 HOUR = 3600.0

@@ -14,7 +14,7 @@ from cprsim.formulas.intervals import (
 )
 from cprsim.formulas.makespan import blocking_segment_s
 from cprsim.formulas.pls import pls_interval_s
-from tools.validation.formulas.makespan import daly_higher_order_interval_s, daly_interval_s
+from tests.formulas.forms import daly_higher_order_interval_s, daly_interval_s
 
 MINUTE = 60.0
 HOUR = 3600.0

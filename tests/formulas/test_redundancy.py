@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cprsim.policies.cpr import _share_waited
-from tools.validation.formulas.shares import erlang_b, group_survival, stalled_share
+from tests.formulas.forms import group_survival, stalled_share
+from tools.validation.formulas import erlang_b
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import erlang_b
+from tools.validation.formulas import erlang_b
 from tools.validation.systems.mean import Mean, mean_of, played, ratio_of
 from tools.validation.systems.row import Row
 

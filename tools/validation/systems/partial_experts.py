@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import mean_staleness_s, single_fault_plt
+from tools.validation.formulas import mean_staleness_s, single_fault_plt
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Row
 

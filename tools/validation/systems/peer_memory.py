@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import step_from_throughput_s
+from tools.validation.formulas import step_from_throughput_s
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Role, Row
 

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.makespan import first_order_overhead
+from tools.validation.formulas import first_order_overhead
 from tools.validation.systems.mean import Mean, mean_of, played
 from tools.validation.systems.row import Row
 
