@@ -20,7 +20,7 @@ from cprsim.studies.paired import EQUAL_WITHIN, enough
 from tools.pages.accuracy_compared import Study, best, section
 from tools.pages.accuracy_sources import PLANTED, SOURCES, Source
 from tools.paths import DOCS, FIGURES
-from tools.validation import beside
+from tools.tables import csv_text
 from tools.validation.learning import section as learning
 
 PAGE = DOCS / "accuracy.md"
@@ -148,9 +148,8 @@ def beside_page() -> dict[str, str]:
             made = heads.rows(source.read())
             rows += [(source.label, *each) for each in made]
         lines = [("data", *heads.names), *([str(cell) for cell in row] for row in rows)]
-        texts[path.name] = "".join(f"{beside.line(each)}\n" for each in lines)
-    costs = "".join(f"{beside.line(each)}\n" for each in learning.costs())
-    return {**texts, learning.COSTS.name: costs}
+        texts[path.name] = csv_text(lines)
+    return {**texts, learning.COSTS.name: csv_text(learning.costs())}
 
 
 def _pictures(name: str) -> str:

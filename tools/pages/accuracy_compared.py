@@ -16,7 +16,7 @@ from cprsim.studies.paired import (
 )
 from cprsim.studies.predictors import told
 from cprsim.studies.tables import spread
-from tools.validation.beside import table
+from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
 _CHOSEN: Final = {"cpr-mfu", "cpr-vanilla"}
@@ -112,7 +112,7 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
         for system, difference in zip(systems, found, strict=True)
     ]
     heads = ("system", *labels, "difference", "p, adjusted", "p, equal", "verdict")
-    return table(heads, rows)
+    return markdown(heads, rows)
 
 
 def _pairs(runs: Sequence[pd.DataFrame]) -> list[_Pair]:

@@ -13,7 +13,7 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from cprsim.sim import engine as sim
 from tools.paths import DOCS, SCENARIOS
-from tools.validation import beside
+from tools.tables import write_csv
 
 PAGE = DOCS / "batch.md"
 #: Every scenario, beside the page.
@@ -87,5 +87,5 @@ def page(rows: Sequence[Sequence[str]]) -> str:
 
 if __name__ == "__main__":
     made = [row(path) for path in SHIPPED]
-    beside.write(TABLE, _HEADS, made)
+    write_csv(TABLE, _HEADS, made)
     PAGE.write_text(page(made), encoding="utf-8")

@@ -23,7 +23,7 @@ from cprsim.trainer.validation.predicted import Predicted, pinned, predict
 from tools.counted import counted
 from tools.pages.predicted import BASE, CONFIG, of_interval
 from tools.paths import DOCS
-from tools.validation import beside
+from tools.tables import csv_line, markdown, write_csv
 
 #: Of a run's own count.
 _BOUND = 0.05
@@ -166,14 +166,6 @@ distances. [counted.csv](counted.csv) has every run.
 {summary}"""
 
 
-def _line(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    return _line(heads) + "| --- " * len(heads) + "|\n" + "".join(map(_line, rows))
-
-
 def _within(distances: Sequence[float]) -> str:
     return f"{sum(each <= _BOUND for each in distances)} of {len(distances)}"
 
@@ -194,7 +186,7 @@ def _summary(all_found: Sequence[Found]) -> str:
         mean = _within([abs(each.from_mean) for each in repeated]) if repeated else ""
         largest = [f"{100 * max(each):.1f} %" for each in (alike, predicted)]
         rows.append((policy, _within(alike), _within(predicted), best, mean, *largest))
-    return _table(heads, rows)
+    return markdown(heads, rows)
 
 
 def page(all_found: Sequence[Found]) -> str:
@@ -223,9 +215,9 @@ def main() -> None:
     all_found = []
     for asked in CONFIGURATIONS:
         all_found.append(found(asked, () if asked.policy == _MFU else MODELS))
-        sys.stderr.write(f"{beside.line(row(all_found[-1]))}\n")
+        sys.stderr.write(f"{csv_line(row(all_found[-1]))}\n")
         sys.stderr.flush()
-    beside.write(TABLE, _HEADS, map(row, all_found))
+    write_csv(TABLE, _HEADS, map(row, all_found))
     write_all(DOCS, {"counted.md": page(all_found).encode()})
 
 

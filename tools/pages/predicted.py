@@ -6,12 +6,10 @@ turns and several times, then all are predicted, and then trained, again in turn
 written into build/predicted/ before anything is trained, and the page has their hashes.
 """
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -34,7 +32,7 @@ from cprsim.trainer.validation.compared import (
 )
 from cprsim.trainer.validation.validated import Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
-from tools.validation import beside
+from tools.tables import csv_text, markdown
 
 PAGE = "predicted.md"
 #: Every quantity that was compared, beside the page.
@@ -46,6 +44,8 @@ CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
 TABLE = "train-quick-predicted.csv"
 _WRITTEN = ROOT / "build" / "predicted"
+#: Rehearsals and runs of each configuration.
+_REPEATS = 5
 UPDATES = "updates_lost"
 _EXACT = ("pls", "failures", "lost_steps")
 
@@ -211,12 +211,11 @@ def seconds(found: Mapping[str, Validation]) -> pd.DataFrame:
 
 def beyond(rows: Sequence[Found]) -> str:
     """Return a table of the sums and counts that are not within their bounds."""
-    lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
-    told = (each for each in rows if each.row.what not in OVERHEAD_CAUSES)
-    return "\n".join([*lines, *(_line(each) for each in told if not each.row.within)]) + "\n"
+    shown = (each for each in rows if each.row.what not in OVERHEAD_CAUSES)
+    return markdown(_HEADS, (_cells(each) for each in shown if not each.row.within))
 
 
-def _line(found: Found) -> str:
+def _cells(found: Found) -> tuple[str, ...]:
     row = found.row
     if row.what in (*OVERHEAD_CAUSES, OVERHEAD):
         values = [f"{1e3 * each:,.0f} ms" for each in (row.predicted, row.measured, row.noise)]
@@ -226,7 +225,7 @@ def _line(found: Found) -> str:
         values.append(f"{row.off:+.2g}" if row.off else "0")
     if row.measured and row.off:
         values[-1] += f" ({row.percent(1)} %)"
-    return f"| {' | '.join((found.configuration, found.policy, row.what, *values))} |"
+    return found.configuration, found.policy, row.what, *values
 
 
 def biases(compared: pd.DataFrame) -> str:
@@ -318,7 +317,7 @@ def _hashes(found: Mapping[str, Validation]) -> str:
         for asked in [CONFIGURATIONS[name]]
     ]
     heads = ("configuration", "overrides", "seed", "SHA-256 of the predictions")
-    return "".join(f"{beside.line(each)}\n" for each in (heads, *rows))
+    return csv_text([heads, *rows])
 
 
 def measured(names: Sequence[str], repeats: int) -> dict[str, Validation]:
@@ -353,23 +352,15 @@ def _asked(name: str, repeats: int) -> Validation:
 
 def main() -> None:
     """Measure, and write the table, its picture and the page."""
-    parser = argparse.ArgumentParser(prog="python -m tools.pages.predicted")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--only", action="append", choices=CONFIGURATIONS)
-    parser.add_argument("--into", type=Path, help="a folder in place of the docs, to try it out")
-    asked = parser.parse_args()
     forking.context()
-    found = measured(asked.only or list(CONFIGURATIONS), asked.repeats)
-    shown = seconds(found)
-    scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
-    write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
-    write_all(
-        figures,
-        {PICTURE: save_bytes(picture("predicted-measured").figure(scenarios / TABLE), "svg")},
-    )
+    found = measured(list(CONFIGURATIONS), _REPEATS)
+    shown = seconds(found).to_csv(index=False, float_format="%.6g")
+    write_all(SCENARIOS, {TABLE: shown.encode()})
+    drawn = picture("predicted-measured").figure(SCENARIOS / TABLE)
+    write_all(FIGURES, {PICTURE: save_bytes(drawn, "svg")})
     compared = everything(all_rows(found)).to_csv(index=False, float_format="%.6g")
     texts = {PAGE: page(found), ALL: compared, HASHES: _hashes(found)}
-    write_all(docs, {name: text.encode() for name, text in texts.items()})
+    write_all(DOCS, {name: text.encode() for name, text in texts.items()})
 
 
 if __name__ == "__main__":

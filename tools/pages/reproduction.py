@@ -17,7 +17,7 @@ from cprsim.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
 from tools.reproduction.lines import HEADS, Line, printed, row, summary, table
 from tools.reproduction.sections import APART, SECTIONS
-from tools.validation import beside
+from tools.tables import csv_text
 
 PAGE = DOCS / "reproduction.md"
 #: Every published number, beside the page.
@@ -94,7 +94,7 @@ def rows(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence
         for name in (*SECTIONS, *APART)
         for line, cell in zip(lines_of[name], cells_of[name], strict=True)
     ]
-    return "".join(f"{beside.line(each)}\n" for each in [("section", *HEADS), *found])
+    return csv_text([("section", *HEADS), *found])
 
 
 def _filled(text: str) -> str:

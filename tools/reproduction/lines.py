@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tools.tables import markdown
+
 HEADS = ("quantity", "published", "source", "role", "measured", "difference", "note")
 
 #: Intervals of values that differ by the rounding of sums alone, as a share of them.
@@ -87,9 +89,8 @@ def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
     """Return all lines as a table of a page, which has neither sources nor notes."""
     shown = [place for place, head in enumerate(HEADS) if head not in ("source", "note")]
     found = (row(line, cell) for line, cell in zip(lines, cells, strict=True))
-    rows = [[cells[place] for place in shown] for cells in found]
-    heads = [HEADS[place] for place in shown]
-    return "".join(f"| {' | '.join(each)} |\n" for each in (heads, ["---"] * len(heads), *rows))
+    rows = ([cells[place] for place in shown] for cells in found)
+    return markdown([HEADS[place] for place in shown], rows)
 
 
 def summary(lines: Sequence[Line], cells: Sequence[str]) -> str:

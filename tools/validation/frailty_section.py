@@ -5,7 +5,7 @@ from typing import Final
 import cprsim
 from cprsim.fitting.frailty_fit import FrailtyFit
 from tools.paths import DOCS, SHARED
-from tools.validation import beside
+from tools.tables import write_csv
 
 HEADING: Final = "## Nodes that fail far more often than others"
 _LANL: Final = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -79,7 +79,7 @@ def row(name: str, fitted: FrailtyFit) -> tuple[str, ...]:
 def section() -> str:
     """Return the section; write `TABLE` if all logs are at hand."""
     if all((SHARED / path).exists() for path, _ in LOGS.values()):
-        beside.write(TABLE, _HEADS, (row(name, found(name)) for name in LOGS))
+        write_csv(TABLE, _HEADS, (row(name, found(name)) for name in LOGS))
     return _TEXT
 
 

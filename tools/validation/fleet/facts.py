@@ -45,13 +45,12 @@ class Fact:
         """How far a value lies outside; 0 within."""
         return min(value - self.low, 0.0) + max(value - self.high, 0.0)
 
-    def row(self, value: float) -> str:
-        """The line of the table, given what the fleet has."""
+    def row(self, value: float) -> tuple[str, ...]:
+        """Return the cells of the table, given the fleet's value."""
         places = 0 if value >= 1000 else 2
         off = self.off(value)
         shown = "within" if off == 0 else f"{off:+.{places}f}"
-        cells = (self.words, self.reported, self.source, f"{value:,.{places}f}", shown)
-        return f"| {' | '.join(cells)} |"
+        return self.words, self.reported, self.source, f"{value:,.{places}f}", shown
 
 
 #: Of the jobs' overhead, in percent.
