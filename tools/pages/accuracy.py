@@ -24,7 +24,7 @@ from tools.tables import csv_text
 from tools.validation.learning import section as learning
 
 PAGE = DOCS / "accuracy.md"
-#: What stands behind this in a scenario is made by this program.
+#: This program writes all that follows this line in a scenario.
 MARK = "# What the study found; `cprsim run` takes it from here.\n"
 _PICTURES = ("pls-accuracy", "policy-accuracy")
 
@@ -101,7 +101,7 @@ scenarios/train-movielens.toml has that of MovieLens-100K:
 
 {made}
 """
-#: Tables beside the page, each with its heads; the first column is the data.
+#: CSV files of the page, each with its heads; the first column names the data.
 _TABLES = {
     DOCS / "accuracy-points.csv": tables.POINTS,
     DOCS / "accuracy-slopes.csv": tables.SLOPES,
@@ -140,7 +140,7 @@ def block(source: Source) -> str:
 
 
 def beside_page() -> dict[str, str]:
-    """Return the text of each table beside the page, by the name of its file."""
+    """Return the text of each CSV file of the page, by its name."""
     texts = {}
     for path, heads in _TABLES.items():
         rows: list[tuple[object, ...]] = []

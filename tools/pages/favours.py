@@ -19,13 +19,13 @@ WAITS = (
     ("28 h", "20 min"),
     ("28 h", "2 h"),
 )
-#: Of the law of failures, and how many of its mean gaps the job lasts.
+#: Shape of the law of failures, and the length of the job in mean gaps.
 STARTS = ((0.675, 2), (0.675, 20), (1.0, 2), (1.5, 2))
 #: Mean time between failures of the job, and the target of CPR.
 TARGETS = (("28 h", 0.1), ("28 h", 0.01), ("4 h", 0.1), ("4 h", 0.01), ("1 h", 0.1))
 #: What MFU takes on the trainer, docs/performance.md: of distinct rows, a million, batches of 512.
 TRACKING = 0.027
-#: What can be said of what is free by default.
+#: Overrides that charge for what is free by default.
 CHARGES = {
     "nothing": (),
     "5 % of the saves fail, and are retried": ("storage.save_fails=0.05",),
@@ -131,7 +131,7 @@ Rule 24. Lost updates cost a policy no time, which **favours policies without ro
 
 
 def played(*overrides: str, policies: tuple[str, ...] = _COMPARED) -> Result:
-    """The scenario with what is set."""
+    """Run the scenario with these overrides."""
     loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
     return cprsim.run(loaded, policies, REPLICATIONS)
 
@@ -143,7 +143,7 @@ def _cell(result: Result, policy: str, measure: str = "overhead") -> str:
 
 
 def law(mtbf: str, wait: str) -> tuple[str, ...]:
-    """What is set in the scenario."""
+    """Return overrides of the scenario for exponential failures and a wait."""
     mean = f"failures.mean={mtbf}"
     return "failures.distribution=exponential", mean, f"costs.reschedule={wait}"
 

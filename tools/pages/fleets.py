@@ -2,7 +2,7 @@
 
 Run `python -m tools.pages.fleets`, or `make validation`; it plays 17,000 jobs, which takes minutes.
 Ranges are of the table that tools/validation/fleet/fits.py wrote. Tests hold the page to the
-scenario as it is, to that table, and to fewer jobs played anew.
+current scenario, to that table, and to fewer jobs that they play.
 """
 
 import hashlib
@@ -24,19 +24,19 @@ from tools.validation.fleet.ranges import fits_text, numbers, ranges_table
 from tools.validation.fleet.sets import SCENARIO
 
 PAGE: Final = DOCS / "fleets.md"
-#: How wide the facts leave each fitted number, beside the page.
+#: CSV file of the ranges that the facts leave each fitted number; the page links it.
 NUMBERS: Final = DOCS / "fleet-numbers.csv"
 
 
 def scenario_hash() -> str:
-    """Of the scenario but for its comments and title."""
+    """Return a hash of the scenario without its comments and title."""
     mapping = load_mapping(SCENARIO)
     del mapping["title"]
     return hashlib.sha256(json.dumps(mapping, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def facts_table(found: dict[str, float]) -> str:
-    """A row a fact: what is reported, what the fleet gives, by how much that is off."""
+    """Return a table with a row a fact: the reported value, the fleet's, and their difference."""
     rows = [fact.row(found[fact.key]) for fact in FACTS]
     for percentile, cause in DOMINANT.items():
         ours = dominant(found, percentile)
@@ -63,14 +63,14 @@ def laws_table(fleet: Fleet) -> str:
 
 
 def _gamma_median(shape: float) -> float:
-    """Of a gamma law of mean 1."""
+    """Return the median of a gamma law of mean 1."""
     from scipy.special import gammaincinv  # noqa: PLC0415
 
     return float(gammaincinv(shape, 0.5)) / shape
 
 
 def predictions_table(result: FleetResult) -> str:
-    """What was fitted to nothing: a row a policy."""
+    """Return the table of predictions, a row a policy: nothing was fitted to these."""
     heads = (
         "policy",
         "overhead, %",
@@ -88,7 +88,7 @@ def predictions_table(result: FleetResult) -> str:
 
 
 def of_fits(table: pd.DataFrame) -> dict[str, str]:
-    """What the page has of the fleets that fit, by the markers before it."""
+    """Return the parts of the page on fleets that fit, by their markers."""
     return {
         "fits": fits_text(table),
         "ranges": ranges_table(table),
@@ -96,7 +96,7 @@ def of_fits(table: pd.DataFrame) -> dict[str, str]:
 
 
 def refreshed(text: str, result: FleetResult, table: pd.DataFrame) -> str:
-    """The page with its tables made anew."""
+    """Return the page with fresh tables."""
     found = measured(result.of("full"))
     made = {
         "facts": facts_table(found),

@@ -63,7 +63,7 @@ _SHOWN = 3
 
 
 def printed(command: str) -> str:
-    """What `cprsim` with these arguments prints, without blanks at the ends of lines."""
+    """Return the output of `cprsim` with these arguments, without blanks at the ends of lines."""
     with TemporaryDirectory() as folder:  # for what it may leave
         (Path(folder) / "scenarios").symlink_to(ROOT / "scenarios")
         done = subprocess.run(
@@ -151,7 +151,7 @@ def compared_row(words: str, overrides: Iterable[str]) -> str:
 
 
 def refreshed(text: str) -> str:
-    """A page with all that it shows made anew."""
+    """Return a page with fresh outputs and tables."""
     text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
     text = FRACTION_TABLE.sub(lambda _: fractions(), text)
     if CHANGE_TABLE.search(text):

@@ -30,7 +30,7 @@ def phases() -> dict[str, tuple[int, str]]:
 
 
 def branches(function: str, source: str) -> dict[str, str]:
-    """What a function does by phase: the name of the function that it calls, or of a phase.
+    """Return what a function does in each phase: the function that it calls, or the next phase.
 
     Raises
     ------

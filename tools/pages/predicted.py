@@ -35,7 +35,7 @@ from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 from tools.tables import csv_text, markdown
 
 PAGE = "predicted.md"
-#: Every quantity that was compared, beside the page.
+#: CSV file of every quantity that was compared; the page links it.
 ALL = "predicted.csv"
 #: Every configuration, and the hash of its predictions.
 HASHES = "predicted-configurations.csv"
@@ -59,7 +59,7 @@ class Configuration(NamedTuple):
 
     @property
     def all_overrides(self) -> list[str]:
-        """Of all configurations, then its own."""
+        """Overrides of all configurations, then its own."""
         return [*BASE, *self.overrides]
 
 
@@ -120,7 +120,7 @@ CONFIGURATIONS = {
     "24 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=24"], 13),
     "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
     "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
-    "saves beside training": Configuration(("async",), of_interval("0.15 s", "async"), 16),
+    "background saves": Configuration(("async",), of_interval("0.15 s", "async"), 16),
     "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
@@ -182,7 +182,7 @@ class Found(NamedTuple):
 
 
 def rows_of(name: str, found: Validation) -> list[Found]:
-    """What is compared of a configuration: seconds of overhead, then counts of what there was."""
+    """Return the comparisons of a configuration: seconds of overhead, then counts above 0."""
     return [
         Found(name, each.policy, row)
         for each in found.compared
@@ -192,12 +192,12 @@ def rows_of(name: str, found: Validation) -> list[Found]:
 
 
 def all_rows(found: Mapping[str, Validation]) -> list[Found]:
-    """What is compared of all configurations."""
+    """Return the comparisons of all configurations."""
     return [row for name, each in found.items() for row in rows_of(name, each)]
 
 
 def seconds(found: Mapping[str, Validation]) -> pd.DataFrame:
-    """Each cause of overhead, and their sum: what the picture is drawn of."""
+    """Return each cause of overhead, and their sum, of which the picture is drawn."""
     return pd.DataFrame(
         [
             (name, policy, row.what, row.predicted, row.measured)
@@ -290,7 +290,7 @@ def page(found: Mapping[str, Validation]) -> str:
 
 
 def _within(rows: Sequence[Found], *, chooses: bool) -> str:
-    """How many sums are within bounds, of policies that choose rows or of others."""
+    """Count sums within bounds, of policies that choose rows or of others."""
     of = [
         each.row.within
         for each in rows
@@ -343,7 +343,7 @@ def measured(names: Sequence[str], repeats: int) -> dict[str, Validation]:
 
 
 def _asked(name: str, repeats: int) -> Validation:
-    """What is to be done of a configuration."""
+    """Return the validation of a configuration, of which nothing is done yet."""
     asked = CONFIGURATIONS[name]
     mapping = load_mapping(CONFIG, asked.all_overrides)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])

@@ -1,7 +1,7 @@
-"""Write docs/reproduction.md and docs/figures/: every picture beside what is published of it.
+"""Write docs/reproduction.md and docs/figures/: every picture, with the published numbers.
 
-Run `python -m tools.pages.reproduction`, or `make figures`. What is published, and which columns
-of the pictures' tables stand beside it, is in tools/reproduction/.
+Run `python -m tools.pages.reproduction`, or `make figures`. The published numbers, and the columns
+of the pictures' tables that they are compared with, are in tools/reproduction/.
 """
 
 import csv
@@ -20,7 +20,7 @@ from tools.reproduction.sections import APART, SECTIONS
 from tools.tables import csv_text
 
 PAGE = DOCS / "reproduction.md"
-#: Every published number, beside the page.
+#: CSV file of every published number; the page links it.
 TABLE = DOCS / "reproduction.csv"
 #: Rows up to which a section has its table on the page.
 _MOST = 10

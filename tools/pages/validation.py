@@ -36,9 +36,9 @@ from tools.validation.frailty_section import section as frailty_section
 from tools.validation.replayed_section import sections as logs_sections
 
 PAGE = DOCS / "validation.md"
-#: Every case, beside the page.
+#: CSV file of every case; the page links it.
 TABLE = DOCS / "validation.csv"
-#: Overheads in closed form, beside the page.
+#: CSV file of overheads in closed form; the page links it.
 FIRST_ORDER = DOCS / "first-order.csv"
 _HEADS = ("group", "case", "source", "exact", "simulated", "z", "replications")
 _FIRST_ORDER = ("scenario", "policy", "source", "to reproduce", "computed")
@@ -199,7 +199,7 @@ class Production(NamedTuple):
 
 
 def production(reduction: float = 0.91) -> Production:
-    """What CPR gains in the production run, and the target PLS for a given reduction."""
+    """Return CPR's gain in the production run, and the target PLS for a given reduction."""
     tables = shipped("production")
     scenario = Scenario(**tables)
     context, costs = scenario.context, scenario.costs

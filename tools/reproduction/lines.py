@@ -1,4 +1,4 @@
-"""A published number beside a measured one, as docs/reproduction.md shows them."""
+"""Published numbers with measured ones, as docs/reproduction.md shows them."""
 
 import math
 from collections import Counter
@@ -21,7 +21,7 @@ class Measured(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is published of a quantity and what comes out, in `unit`.
+    """A published value of a quantity and the measured one, in `unit`.
 
     `source` also says how certain the published value is; `role`: whether it is an input, was
     calibrated to, or is predicted.
@@ -37,7 +37,7 @@ class Line(NamedTuple):
 
 
 def printed(measured: Measured) -> str:
-    """As it stands in the table: `"8.61 ± 0.17"`, both to the second digit of the latter."""
+    """Return the cell of a table: `"8.61 ± 0.17"`, both to the second digit of the latter."""
     value, half = measured
     if isinstance(value, str):
         return value
@@ -57,7 +57,7 @@ def parsed(cell: str) -> Measured:
 
 
 def agree(shown: Measured, again: Measured) -> bool:
-    """Whether what a page shows may be the same as what is measured again.
+    """Return whether a value on a page may be the same as one that is measured again.
 
     Without an interval to the last digit shown; with one, within twice the two half widths, which
     are about four standard errors: with a hundred rows, one false alarm in more than a hundred
@@ -77,7 +77,7 @@ def row(line: Line, cell: str) -> tuple[str, ...]:
 
 
 def difference(line: Line, cell: str) -> str:
-    """Of what is shown from what is published."""
+    """Return the distance of the shown value from the published one."""
     value = parsed(cell).value
     if isinstance(value, str) or isinstance(line.published, str):
         return "none" if value == line.published else "differs"

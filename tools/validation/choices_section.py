@@ -18,7 +18,7 @@ COUNTS = (10, 30, 100, 300, 1000, 3000)
 #: Of a mean of rare failures: runs, how many fail, and samples.
 RUNS, FAILURES, SAMPLES = 1000, (10, 30, 100), 4000
 
-#: Verdicts after a fixed number of replications, beside the page.
+#: CSV file of verdicts after a fixed number of replications; the page links it.
 TABLE = DOCS / "choices.csv"
 _HEADS = (
     "candidates",
@@ -39,7 +39,7 @@ are Clopper and Pearson's of 95 %.
 
 """
 
-#: Verdicts of searches, beside the page; played is the mean of all candidates together.
+#: CSV file of verdicts of searches; played is the mean of all candidates together.
 SEARCHED = DOCS / "choices-searched.csv"
 _SEARCHED_HEADS = (
     *("candidates", "wrong best, %", "tied wrongly, %", "undecided, %"),

@@ -118,8 +118,8 @@ def mean_staleness_s(experts: int, per_save: int, period_s: float) -> float:
 def single_fault_plt(experts: int, per_save: int, period_s: float, useful_time_s: float) -> float:
     """Proportion of lost tokens (PLT) of a run with one fault, at a uniform instant of it.
 
-    `PLT = 1/N_moe sum_i sum_j L_ij / (T_i TopK_i)` (arXiv 2408.04307) for tokens that come to all
-    experts alike: the updates left at the last save before the fault, over the run. Work since
+    `PLT = 1/N_moe sum_i sum_j L_ij / (T_i TopK_i)` (arXiv 2408.04307) for tokens spread evenly
+    over the experts: the updates left at the last save before the fault, over the run. Work since
     that save is repeated and not lost. Exact, with the first saves after the start.
     """
     *rising_s, steady_s = rotation_left_s(experts, per_save, period_s)

@@ -36,7 +36,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
 #: In the order of the section, by the names of their modules.
 SYSTEMS: Final = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
-#: Every figure, beside the page.
+#: CSV file of every figure; the page links it.
 TABLE: Final = DOCS / "published.csv"
 
 _TEXT = f"""\

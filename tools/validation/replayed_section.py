@@ -23,7 +23,7 @@ from tools.validation.replayed import (
 )
 
 HEADING = "## Replayed logs against their fitted laws"
-#: Every row, beside the page.
+#: CSV file of every row; the page links it.
 TABLE = DOCS / "replayed-logs.csv"
 #: Standard errors from which on a difference is beyond chance.
 BEYOND = 3.0
@@ -95,7 +95,7 @@ def _cells(jobs: Played, measure: str) -> tuple[str, ...]:
 
 
 def _said(fit_says: str) -> str:
-    """What `fit` says of a law, in short."""
+    """Return the finding of `fit` on a law, in short."""
     return next((each for each in WARNINGS if fit_says.startswith(each)), "adequate")
 
 
@@ -108,7 +108,7 @@ def _z() -> pd.DataFrame:
 
 
 def summary() -> str:
-    """How many comparisons are beyond chance, by what was said beforehand."""
+    """Return a table: comparisons beyond chance, by the finding of `fit`."""
     found, lines = _z(), []
     for said in ("adequate", *WARNINGS):
         mine = found[found.said == said]
@@ -135,7 +135,7 @@ def _beyond() -> str:
 
 
 def _repeated() -> str:
-    """Of adequate laws with a clock, what is beyond chance if replays count as new failures."""
+    """Return the differences under adequate laws that would be beyond chance for new failures."""
     table = pd.read_csv(starts_section.TABLE)
     surer = pd.read_csv(TABLE).set_index("log")["fit says"].map(_said) == "adequate"
     table = table[table.log.isin(surer[surer].index)]

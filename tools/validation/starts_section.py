@@ -9,7 +9,7 @@ from tools.tables import markdown
 from tools.validation.replayed import AGES, LENGTHS, MEASURES, Compared, Log, Played
 
 HEADING = "## Where in a gap a job starts"
-#: Every row, beside the page.
+#: CSV file of every row; the page links it.
 TABLE = DOCS / "starts.csv"
 HEAD = (
     *("log", "gaps"),
@@ -62,7 +62,7 @@ def _cells(jobs: Played) -> Iterator[tuple[str, str]]:
 
 
 def summary() -> str:
-    """How far the laws are off by length: all logs and measures together."""
+    """Return a table: distances of the laws from the logs by length, over all logs and measures."""
     table = pd.read_csv(TABLE)
     heads = ("gaps a job", "ages", "least and most above the log, %", "root mean square of z")
     lines = []

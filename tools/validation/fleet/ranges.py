@@ -1,4 +1,4 @@
-"""What docs/fleets.md says of the fleets that fit: how many, their numbers, their predictions."""
+"""Parts of docs/fleets.md on the fleets that fit: their count, numbers and predictions."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _POLICIES: Final = ("tuned", "cpr")
 
 
 def fits_text(table: pd.DataFrame) -> str:
-    """How many sets there are, and how near."""
+    """Return how many sets there are, and their distance from the facts."""
     others = table["set"].nunique() - 1
     near = table["near"].iloc[0]
     off = table.loc[table["set"] != 0, "distance"]

@@ -24,7 +24,7 @@ MEASURES: Final = {
 _RULES: Final = {"adagrad": "Adagrad", "sgd": "SGD"}
 _PRIORITY: Final = "MFU"
 
-#: What a unit of learning lost costs by condition, beside the page.
+#: CSV file of the cost of a unit of learning lost by condition; the page links it.
 COSTS: Final = DOCS / "learning-costs.csv"
 
 _TEXT: Final = """\

@@ -72,7 +72,7 @@ def stalled_h(pool: Pool, repair: str) -> Mean:
 
 
 def takeover_s() -> float:
-    """What one failure of PHOENIX's largest published job stops the training for.
+    """Return the time for which a failure stops PHOENIX's largest published job, s.
 
     65e9 parameters with 12 B of optimizer state each on 512 GPUs, 128 nodes of 4 at 4 x 200 Gbit/s
     (Perlmutter); detection is part of the takeover.
