@@ -74,8 +74,7 @@ How many servers fail at once must not matter for PLS to predict accuracy: {serv
 
 `updates_lost` is counted row by row; `change_lost` is PLS times the share of all movement of rows
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad. Its form was chosen with
-the planted runs, so only MovieLens-100K tests it; in its place `cprsim study` now counts
-`learning_lost`. Measures are compared by the share of the variance that one line through the origin
+the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the variance that one line through the origin
 explains, and by Spearman's correlation of ranks; the best is better than every other in 97.5 % of
 bootstrap samples over the seeds. Four policies are few.
 
@@ -91,8 +90,8 @@ and the JSON of `run`: the slope of its system times the mean of PLS or of the l
 ([semantics.md](semantics.md), 24), whichever is larger. A slope per learning lost
 (`auc_drop_per_learning_lost`, `learning_lost_up_to`) applies to that only. The interval includes
 both uncertainties, to first order. Nothing is predicted beyond `pls_up_to`, nor for a system
-without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste;
-scenarios/train-movielens.toml has that of MovieLens-100K:
+without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste. That of the
+planted samples (scenarios/train-movielens.toml has that of MovieLens-100K):
 
 ```toml
 {block}```

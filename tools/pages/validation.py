@@ -54,15 +54,14 @@ holds each mean to three standard errors of its exact value.
   `scenarios/*.toml`. Those of the CPR paper (Maeng et al., MLSys 2021) are partly recalled and not
   checked against its text.
 - **Calibrated** are the costs in `criteo-kaggle.toml`, `criteo-terabyte.toml` and
-  `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from the overheads
-  that the paper reports for full recovery and CPR (for the production run from full recovery alone,
-  with Kaggle's ratio of costs). So 8.5 %, 0.53 %, 8.2 %, 0.68 % and 12.5 % check the arithmetic,
+  `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from overheads that
+  the paper reports ([reproduction.md](reproduction.md)). To get these back checks the arithmetic,
   not the model.
 - **Predictions** are all other numbers, except naive partial recovery to first order, which is
   arithmetic on the same two numbers.
 
 Agreement shows that the simulator plays the model of [semantics.md](semantics.md), not that a
-cluster behaves like the model.
+cluster does.
 
 ## Simulated and exact means
 

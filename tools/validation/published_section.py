@@ -43,10 +43,8 @@ _TEXT = f"""\
 {HEADING}
 
 [published.csv](published.csv) has each published figure and the simulated one, or a note on how
-else it is computed. *input*: the figure was put into the scenario. *calibrated*: a constant was
-fitted to it. *prediction*: it follows from inputs and calibrated constants of other rows.
-*repeated*: it follows from another row by arithmetic. The [systems'](systems/README.md) pages say
-what their models leave out.
+else it is computed. [Reproduction](reproduction.md) explains the roles. The
+[systems'](systems/README.md) pages say what their models leave out.
 
 """
 _TITLES = {"meta": "full, at Meta's scale", "asynchronous": "async"}
