@@ -74,9 +74,9 @@ How many servers fail at once must not matter for PLS to predict accuracy: {serv
 
 `updates_lost` is counted row by row; `change_lost` is PLS times the share of all movement of rows
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad. Its form was chosen with
-the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the variance that one line through the origin
-explains, and by Spearman's correlation of ranks; the best is better than every other in 97.5 % of
-bootstrap samples over the seeds. Four policies are few.
+the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the
+variance that one line through the origin explains, and by Spearman's correlation of ranks; the best
+is better than every other in 97.5 % of bootstrap samples over the seeds. Four policies are few.
 
 {best}
 ## What lost learning is worth
