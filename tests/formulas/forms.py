@@ -14,19 +14,11 @@ from cprsim.basics.periods import whole_periods
 from cprsim.formulas.attempts import mean_attempts
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s, growth
-from tools.validation.formulas import erlang_b
 
 Floats = NDArray[np.float64]
 _DAY_S = 86_400.0
 #: Steps of the renewal equations an interval, whose error shrinks with their square (chosen).
 _STEPS = 100
-
-
-def daly_interval_s(save_s: float, mtbf_s: float, recovery_s: float = 0.0) -> float:
-    """Return `sqrt(2 save (M + R)) - save` for `save < M/2`, else `M`: first order, Daly 2006."""
-    if math.isinf(mtbf_s) or save_s >= mtbf_s / 2:
-        return mtbf_s
-    return math.sqrt(2 * save_s * (mtbf_s + recovery_s)) - save_s
 
 
 def daly_higher_order_interval_s(save_s: float, mtbf_s: float) -> float:
@@ -168,21 +160,6 @@ def mttf_s(nodes: int, failures_per_node_day: float) -> float:
     return math.inf if failures_per_day == 0 else _DAY_S / failures_per_day
 
 
-def meta_ettr(
-    interval_s: float,
-    save_s: float,
-    failures_per_node_day: float,
-    nodes: int,
-    initialisation_s: float,
-) -> float:
-    """Meta's effective training time ratio, `(1 - N r (u0 + tau/2)) / (1 + w/tau)`, first order.
-
-    Kokolis et al., HPCA'25 (arXiv 2410.21680); below 0 where failures come too fast for it.
-    """
-    lost_s = initialisation_s + interval_s / 2
-    return (1 - lost_s / mttf_s(nodes, failures_per_node_day)) / (1 + save_s / interval_s)
-
-
 def exact_ettr(
     interval_s: float,
     save_s: float,
@@ -190,7 +167,7 @@ def exact_ettr(
     nodes: int,
     initialisation_s: float,
 ) -> float:
-    """Exact counterpart of `meta_ettr` for a long run, with an initialisation in which none fails.
+    """Effective training time ratio of a long run, exact; nothing fails in the initialisation.
 
     `tau / ((M + u0) (exp((tau + w)/M) - 1))`.
     """
@@ -295,16 +272,6 @@ def group_survival(nodes: int, copies: int, failed: int) -> float:
         for lost in range(failed // copies + 1)
     )
     return survived / math.comb(nodes, failed)
-
-
-def stalled_share(nodes: int, spares: int, node_mtbf_s: float, repair_s: float) -> float:
-    """Share of time in which a job stands still because too many nodes are in repair.
-
-    `erlang_b(K + 1, N repair / mtbf)`, as the job stalls when K + 1 nodes are down, and while it
-    does nothing fails; spares don't fail while they wait. Exact for exponential failures, whatever
-    the law of the repairs.
-    """
-    return erlang_b(spares + 1, nodes * repair_s / node_mtbf_s)
 
 
 def allocated_makespan_s(
