@@ -35,13 +35,13 @@ test-all: check ## run the checks and all tests but the nightly ones
 
 nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
 	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5
-	@$(VENV)/bin/python -m tools.adapters -m nightly
+	@$(VENV)/bin/python -m tools.plug_ins adapters -m nightly
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
-	@$(VENV)/bin/python -m tools.torchrec $(ARGS)
+	@$(VENV)/bin/python -m tools.plug_ins torchrec $(ARGS)
 
 adapters: $(INSTALLED) ## install Orbax, Transformers, Lightning, Ray beside .venv, by their page, and test the adapters
-	@$(VENV)/bin/python -m tools.adapters $(ARGS)
+	@$(VENV)/bin/python -m tools.plug_ins adapters $(ARGS)
 
 check: $(INSTALLED) ## check style, format, types, who imports whom, names and words
 	@$(call or_report,$(VENV)/bin/ruff check)

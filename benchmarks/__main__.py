@@ -1,9 +1,7 @@
-"""`make bench`: every row is measured in this run, against a yardstick measured beside it."""
+"""`make bench`: every row is measured in this run, and so is its yardstick."""
 
 import importlib.util
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,7 +15,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
-from benchmarks import clusters, derived, page, rows, trackers
+from benchmarks import clusters, derived, page, rows
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.logs.log import FailureLog
 from cprsim.sim.cursor import cursor_of
@@ -27,13 +25,14 @@ _ROUNDS = 9
 
 
 def main() -> None:
-    print(f"{'what':<58} {'measured':>12} {'beside':>12} {'ratio':>7}   target")
+    print(f"{'what':<58} {'measured':>12} {'yardstick':>12} {'ratio':>7}   target")
     for row in _ROWS:
         print(row())
     rows.main()
-    trainer()
+    if importlib.util.find_spec("torch") is not None:
+        derived.main()
     clusters.main()
-    print(page.measured())
+    print(page.measured(page.SECTIONS))
 
 
 def job() -> str:
@@ -124,7 +123,7 @@ def fit_of_gaps() -> str:
 
 
 def fit_of_a_long_log() -> str:
-    """As many failures as all LANL systems had, from the file on."""
+    """Fit as many failures as all LANL systems had, from the file on."""
     gaps = np.random.default_rng(0).gamma(0.7, 1000.0, 23_739)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "failures.csv"
@@ -144,36 +143,8 @@ def _scipy_fits(gaps: NDArray[np.float64]) -> None:
         law.fit(gaps, floc=0)
 
 
-def trainer() -> None:
-    """Measure trackers of tensors, where torch is installed."""
-    if importlib.util.find_spec("torch") is None:
-        print("\nThe trainer: torch is not installed")
-        return
-    from benchmarks import torch_trackers  # noqa: PLC0415
-
-    derived.main()
-    torch_trackers.main()
-
-
-def help_page() -> str:
-    """`cprsim --help` as a process, against an interpreter that does nothing."""
-    ours, theirs = _alternate(
-        lambda: _process("-m", "cprsim.cli", "--help"), lambda: _process("-c", "pass")
-    )
-    return _row("cprsim --help (python -c pass)", ours, theirs, 1, "<= 0.5 s")
-
-
-def memory() -> str:
-    """Peak memory of 10,000 replications over that of 1,000, less the result table."""
-    many, few = _peak_mb(10_000), _peak_mb(1_000)
-    return (
-        f"{'peak MB, 10,000 replications less table (1,000)':<58} {many:>12.1f} {few:>12.1f} "
-        f"{many / few:>7.3f}   about 1"
-    )
-
-
 def _alternate(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
-    """Median seconds of both, in turns, so that a drift of the machine's speed hits both."""
+    """Return median seconds of both, in turns, so that a drift of the machine's speed hits both."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(_ROUNDS):
         for run, seconds in zip((ours, theirs), times, strict=True):
@@ -200,25 +171,6 @@ def _timeouts(count: int) -> None:
     env.run(until=env.process(process()))
 
 
-def _process(*arguments: str) -> None:
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-
-
-_PEAK = """
-import resource, cprsim
-scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
-result = cprsim.run(scenario, replications={replications})
-table = result.replications.memory_usage(deep=False).sum()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - table)
-"""
-
-
-def _peak_mb(replications: int) -> float:
-    code = _PEAK.format(replications=replications)
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return float(done.stdout) / 1e6
-
-
 _ROWS = (
     job,
     save_of_many_servers,
@@ -226,10 +178,6 @@ _ROWS = (
     simulated_node_failures,
     fit_of_gaps,
     fit_of_a_long_log,
-    trackers.per_batch,
-    trackers.per_save,
-    help_page,
-    memory,
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the what-if page takes to answer a move, beside a plain run of what it plays."""
+"""Time from a move on the what-if page to its answer, and of a plain run of the same."""
 
 import http.client
 import json
@@ -8,14 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import cprsim
 from cprsim.app.answers import Answering
 from cprsim.app.page_model import PageModel
 from cprsim.app.server import AppServer
 
-#: What is moved of each, and how its values are written.
+#: The key that moves, by scenario, and how its values are written.
 _MOVES = {
     "quickstart": ("failures.mean", "{} h"),
     "criteo-kaggle": ("costs.save", "{} min"),
@@ -26,38 +25,28 @@ _ROUNDS = 15
 _PAUSE_S = 1.0
 
 
-class Move(NamedTuple):
-    """Medians of some moves, ms: to the first answer, to the sharp one, and of the run alone."""
-
-    scenario: str
-    first_ms: float
-    sharp_ms: float
-    run_ms: float
+def rows() -> list[tuple[str, ...]]:
+    """Measure moves of shipped scenarios: medians, ms."""
+    return [_row(name) for name in _MOVES]
 
 
-def moves() -> list[Move]:
-    """Of shipped scenarios."""
-    return [_moved(name) for name in _MOVES]
-
-
-def _moved(name: str) -> Move:
+def _row(name: str) -> tuple[str, ...]:
     path = Path(f"scenarios/{name}.toml")
     key, form = _MOVES[name]
+    times_s = []
     with _served(path) as server:
         _answer(server, "")
-        told = []
         for number in range(_ROUNDS):
             value = form.format(5 + number / 2)
-            told.append(
-                (*_answer(server, f"{key}={value.replace(' ', '+')}"), _run(path, key, value))
-            )
+            query = f"{key}={value.replace(' ', '+')}"
+            times_s.append((*_answer(server, query), _run(path, key, value)))
             time.sleep(_PAUSE_S)
-    first, sharp, alone = (1e3 * statistics.median(each) for each in zip(*told, strict=True))
-    return Move(name, first, sharp, alone)
+    medians = [1e3 * statistics.median(each) for each in zip(*times_s, strict=True)]
+    return name, *(f"{ms:,.0f}" for ms in medians), f"{medians[1] / medians[2]:.1f}"
 
 
 def _run(path: Path, key: str, value: str) -> float:
-    """A thousand replications and their summary, s."""
+    """Return the time of a thousand replications and their summary, s."""
     start = time.perf_counter()
     scenario = cprsim.load_scenario(path, [f"{key}={value}"])
     _ = cprsim.run(scenario, engine="batch").summary
@@ -65,7 +54,7 @@ def _run(path: Path, key: str, value: str) -> float:
 
 
 def _answer(server: AppServer, query: str) -> tuple[float, float]:
-    """To the first answer and to the sharp one, s; the advisor goes on."""
+    """Return the time to the first answer and to the sharp one, s; the advisor still works."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
     start = time.perf_counter()
     connection.request("GET", f"/{server.token}/answer?{query}&tab=bench")

@@ -1,7 +1,7 @@
 """The yardstick of the batch engine: full recovery in one bare loop, compiled, and no more.
 
-Failures are given. It saves after each interval, a failure takes all back to the last save, and
-what comes out is the wall clock: no ledger, no other policy, no other way to fail.
+Failures are given. It saves after each interval, a failure rolls all back to the last save, and the
+result is the wall clock: no ledger, no other policy, no other way to fail.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Walls = NDArray[np.float64]
 
 
 class Job(NamedTuple):
-    """What full recovery of one scenario takes, all in seconds."""
+    """Costs of full recovery in one scenario, all in seconds."""
 
     useful_s: float
     interval_s: float
@@ -27,7 +27,7 @@ class Job(NamedTuple):
 
     @classmethod
     def of(cls, scenario: cprsim.Scenario, policy: str) -> "Job":
-        """Of a scenario with measured costs, whose failures strike no waiting job."""
+        """Return those of a scenario with measured costs, whose failures strike no waiting job."""
         costs = scenario.costs
         load_s = costs.load_s if costs.load_full_s is None else costs.load_full_s
         assert costs.save_s is not None

@@ -1,8 +1,7 @@
-"""The batch engine beside the simulator, beside its draws alone, and beside a bare compiled loop.
+"""Speed of the batch engine compared with the simulator, its draws and a bare compiled loop.
 
-In processor time of this process, so that what else the machine does matters little; each round
-measures all of them in turn, and the ratios are those of a round. Nothing is compiled within a
-round.
+In processor time of this process, so that other work on the machine matters little; each round
+measures all of them in turn, and ratios are those of a round. Nothing is compiled within a round.
 """
 
 import importlib.util
@@ -10,7 +9,6 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,148 +25,90 @@ _ROUNDS = 3
 _MANY, _FEWER, _FEW = 100_000, 4_096, 64
 #: Shipped scenarios with other failures, and replications of the simulator that take no minutes.
 _OTHERS = {"quickstart": 20, "production": 20, "ecrm": 20, "replication": 5}
+Row = tuple[str, ...]
 
 
-class Spread(NamedTuple):
-    """Median, least and greatest of some ratios."""
+def rows() -> Iterator[Row]:
+    """Yield each policy of `criteo-kaggle` and all together, the same of others, in microseconds.
 
-    median: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """Of these."""
-        return cls(statistics.median(values), min(values), max(values))
-
-    def __str__(self) -> str:
-        return f"{self.median:,.3g} ({self.least:,.3g} to {self.most:,.3g})"
-
-
-class Speed(NamedTuple):
-    """Microseconds a replication (medians), and ratios.
-
-    Where the draws of the failures are measured alone: `drawn` is what the engine takes beside
-    them, `undrawn_us` what it takes without them, and `bare` that beside a bare loop that plays the
-    same runs.
+    The draws of failures are measured alone for `criteo-kaggle`: time without them, the whole over
+    them, and for full recovery the rest over that of a bare loop that plays the same runs.
     """
-
-    scenario: str
-    policies: str
-    sim_us: float
-    batch_us: float
-    faster: Spread
-    drawn: Spread | None = None
-    undrawn_us: float = math.nan
-    bare: Spread | None = None
-
-
-class ManyNodes(NamedTuple):
-    """Milliseconds a run of `airesim`, failures in it, and those in a second of processor time."""
-
-    engine: str
-    runs: int
-    run_ms: float
-    failures: float
-    failures_per_s: float
-
-
-def kaggle() -> Iterator[Speed]:
-    """`criteo-kaggle`: each of its policies, and all of them together."""
     scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
     every = list(scenario.policies)
     for policies in (*([name] for name in every), every):
-        yield _beside_draws("criteo-kaggle", scenario, policies, _MANY, 100)
-
-
-def all_systems() -> Iterator[Speed]:
-    """`all-systems`: each of its policies."""
+        yield _with_draws("criteo-kaggle", scenario, policies)
     scenario = cprsim.load_scenario("scenarios/all-systems.toml")
     for policy in scenario.policies:
-        yield _beside_sim("all-systems", scenario, [policy], _FEWER, 20)
-
-
-def others() -> Iterator[Speed]:
-    """Other scenarios, all policies together."""
+        yield *_compared("all-systems", scenario, [policy], _FEWER, 20)[0], "", "", ""
     for name, few in _OTHERS.items():
         scenario = cprsim.load_scenario(f"scenarios/{name}.toml")
-        yield _beside_sim(name, scenario, list(scenario.policies), _FEWER, few)
+        yield *_compared(name, scenario, list(scenario.policies), _FEWER, few)[0], "", "", ""
 
 
-def many_nodes() -> Iterator[ManyNodes]:
-    """`airesim`: a job of 4,096 nodes, some of which fail every hour."""
+def many_nodes() -> Iterator[Row]:
+    """Yield both engines on `airesim`: a job of 4,096 nodes, some of which fail every hour."""
     scenario = cprsim.load_scenario("scenarios/airesim.toml")
     (policy,) = scenario.policies
-    yield _of_nodes("sim", sim.simulate, scenario, policy, 4)
-    yield _of_nodes("batch", _warm(scenario, [policy]), scenario, policy, _FEW)
+    for engine, simulate, runs in (
+        ("sim", sim.simulate, 4),
+        ("batch", _warm(scenario, [policy]), _FEW),
+    ):
+
+        def play(simulate: Callable[..., np.ndarray] = simulate, runs: int = runs) -> np.ndarray:
+            return simulate(scenario, [policy], range(runs), 0)
+
+        failures = float(play()[:, 0, COLUMNS.index("failures")].mean())
+        us = statistics.median(_us(play, runs) for _ in range(_ROUNDS))
+        per_s = failures / us * 1e6
+        yield engine, str(runs), f"{us / 1e3:,.1f}", f"{failures:,.0f}", f"{per_s:,.0f}"
 
 
-def _of_nodes(
-    engine: str,
-    simulate: Callable[..., np.ndarray],
+def _compared(
+    name: str,
     scenario: cprsim.Scenario,
-    policy: str,
-    runs: int,
-) -> ManyNodes:
-    def play() -> np.ndarray:
-        return simulate(scenario, [policy], range(runs), 0)
-
-    failures = float(play()[:, 0, COLUMNS.index("failures")].mean())
-    us = statistics.median(_us(play, runs) for _ in range(_ROUNDS))
-    return ManyNodes(engine, runs, us / 1e3, failures, failures / us * 1e6)
-
-
-def _beside_sim(
-    name: str, scenario: cprsim.Scenario, policies: list[str], many: int, few: int
-) -> Speed:
+    policies: list[str],
+    many: int,
+    few: int,
+    *others: Callable[[], object],
+) -> tuple[Row, list[tuple[float, ...]]]:
+    """Return the cells of both engines; times of the batch engine and of `others`, by round."""
     played = _warm(scenario, policies)
     rounds = [
         (
             _us(lambda: sim.simulate(scenario, policies, range(few), 0), few),
             _us(lambda: played(scenario, policies, range(many), 0), many),
+            *(_us(each, many) for each in others),
         )
         for _ in range(_ROUNDS)
     ]
-    sims, batches = zip(*rounds, strict=True)
-    return Speed(
+    sims, *times = zip(*rounds, strict=True)
+    cells = (
         name,
         policies[0] if len(policies) == 1 else f"{len(policies)} together",
-        statistics.median(sims),
-        statistics.median(batches),
-        Spread.of(_ratios(sims, batches)),
+        f"{statistics.median(sims):,.0f}",
+        f"{statistics.median(times[0]):,.2f}",
+        _ratios(sims, times[0]),
     )
+    return cells, times
 
 
-def _beside_draws(
-    name: str, scenario: cprsim.Scenario, policies: list[str], many: int, few: int
-) -> Speed:
-    """The same for failures that `exactly` says, and the draws of them measured in turn."""
-    played, loop = _warm(scenario, policies), _bare(scenario, policies, many)
-    rounds = [
-        (
-            _us(lambda: sim.simulate(scenario, policies, range(few), 0), few),
-            _us(lambda: played(scenario, policies, range(many), 0), many),
-            _us(lambda: _drawn(scenario, many), many),
-            math.nan if loop is None else _us(loop, many),
-        )
-        for _ in range(_ROUNDS)
-    ]
-    sims, batches, draws, bares = zip(*rounds, strict=True)
+def _with_draws(name: str, scenario: cprsim.Scenario, policies: list[str]) -> Row:
+    """Compare the engines on failures of `exactly`, and measure the draws of them in turn."""
+    loop = _bare(scenario, policies, _MANY)
+    others = [lambda: _drawn(scenario, _MANY), *([] if loop is None else [loop])]
+    cells, (batches, draws, *bares) = _compared(name, scenario, policies, _MANY, 100, *others)
     undrawn = [whole - part for whole, part in zip(batches, draws, strict=True)]
-    return Speed(
-        name,
-        policies[0] if len(policies) == 1 else f"{len(policies)} together",
-        statistics.median(sims),
-        statistics.median(batches),
-        Spread.of(_ratios(sims, batches)),
-        Spread.of(_ratios(batches, draws)),
-        statistics.median(undrawn),
-        None if loop is None else Spread.of(_ratios(undrawn, bares)),
+    return (
+        *cells,
+        f"{statistics.median(undrawn):,.2f}",
+        _ratios(batches, draws),
+        _ratios(undrawn, bares[0]) if bares else "",
     )
 
 
 def _drawn(scenario: cprsim.Scenario, many: int) -> list[np.ndarray]:
-    """When so many replications fail; which nodes that hits is drawn as well."""
+    """Return failure times of so many replications; the nodes hit are drawn as well."""
     times_s = []
     for number in range(-(-many // COHORT)):
         cohort = scenario.failure_model.process.cohort(0, number)
@@ -181,7 +121,7 @@ def _drawn(scenario: cprsim.Scenario, many: int) -> list[np.ndarray]:
 def _bare(
     scenario: cprsim.Scenario, policies: Sequence[str], many: int
 ) -> Callable[[], object] | None:
-    """The bare loop on the same failures, where it plays the policy and there is a compiler."""
+    """Return the bare loop on the same failures, where it plays the policy and Numba is there."""
     if [scenario.policies[name].system for name in policies] != ["full"]:
         return None
     if importlib.util.find_spec("numba") is None:
@@ -196,13 +136,15 @@ def _bare(
 
 
 def _warm(scenario: cprsim.Scenario, policies: Sequence[str]) -> Callable[..., np.ndarray]:
-    """The batch engine, compiled for these policies."""
+    """Return the batch engine, compiled for these policies."""
     batch.simulate(scenario, policies, range(2), 0)
     return batch.simulate
 
 
-def _ratios(ones: Sequence[float], others: Sequence[float]) -> list[float]:
-    return [one / other for one, other in zip(ones, others, strict=True)]
+def _ratios(ones: Sequence[float], others: Sequence[float]) -> str:
+    """Return the median ratio, with the least and the greatest."""
+    found = [one / other for one, other in zip(ones, others, strict=True)]
+    return f"{statistics.median(found):,.3g} ({min(found):,.3g} to {max(found):,.3g})"
 
 
 def _us(run: Callable[[], object], count: int) -> float:

@@ -3,11 +3,11 @@
 Run `python -m benchmarks.clusters`.
 """
 
-import resource
 import subprocess
 import sys
 import time
 
+from benchmarks.memory import peak_mb
 from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.play import play
 from cprsim.clusters.spec import load_cluster
@@ -34,8 +34,7 @@ def once(how: str) -> str:
     played = play(spec, jobs, 0, 0, alone=how != "together")
     took_s = time.process_time() - began_s
     ended = sum(job.row is not None for job in played.jobs)
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return f"{took_s:.1f} s, {ended} jobs ended, {len(played.crowds)} crowds, {peak_mb:.0f} MB"
+    return f"{took_s:.1f} s, {ended} jobs ended, {len(played.crowds)} crowds, {peak_mb():.0f} MB"
 
 
 if __name__ == "__main__":

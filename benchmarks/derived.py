@@ -1,4 +1,4 @@
-"""Costs that follow from bytes, beside what the lab's own servers take for the same.
+"""Derived costs over measured ones: of bytes, and of the lab's own servers.
 
 A row is the derived time over the measured one, both with the memory bandwidth of this run: that of
 one process which copies as many bytes.

@@ -1,8 +1,7 @@
-"""What it takes to resolve a job of a fleet: drawn, validated, planned under each policy."""
+"""Processor time to resolve a job of a fleet: draw, validate and plan it under each policy."""
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
@@ -15,27 +14,18 @@ from cprsim.sim.plan_costs import PlanCosts
 _JOBS, _ROUNDS = 1_024, 5
 
 
-class Cost(NamedTuple):
-    """Processor time of a job."""
-
-    what: str
-    job_us: float
-
-
-def production() -> list[Cost]:
-    """Of scenarios/production-fleet.toml, under its three policies; the best of several."""
+def rows() -> list[tuple[str, ...]]:
+    """Measure jobs of scenarios/production-fleet.toml under its three policies."""
     fleet = load_fleet("scenarios/production-fleet.toml")
     names = fleet.select(None)
     jobs = list(fleet.jobs(0, range(_JOBS)))
-    return [
-        Cost("values drawn", _best(lambda: list(fleet.draws(0, range(_JOBS))))),
-        Cost("resolved: drawn, validated, planned", _best(lambda: _resolve(fleet, names))),
-        Cost("its first failures, drawn for it alone", _best(lambda: _draw(jobs, None))),
-        Cost(
-            "its first failures, of draws that jobs share",
-            _best(lambda: _draw(jobs, SharedDraws())),
-        ),
-    ]
+    work: dict[str, Callable[[], object]] = {
+        "values drawn": lambda: list(fleet.draws(0, range(_JOBS))),
+        "resolved: drawn, validated, planned": lambda: _resolve(fleet, names),
+        "its first failures, drawn for it alone": lambda: _draw(jobs, None),
+        "its first failures, of draws that jobs share": lambda: _draw(jobs, SharedDraws()),
+    }
+    return [(what, f"{_best_us(done):,.0f}") for what, done in work.items()]
 
 
 def _resolve(fleet: Fleet, names: list[str]) -> None:
@@ -53,8 +43,8 @@ def _draw(jobs: list[Scenario], shared: SharedDraws | None) -> None:
         cursor_of(failures.timeline(row)).strike()
 
 
-def _best(work: Callable[[], object]) -> float:
-    """Microseconds a job."""
+def _best_us(work: Callable[[], object]) -> float:
+    """Return microseconds a job, the best of several rounds."""
     times = []
     for _ in range(_ROUNDS):
         start = time.process_time()

@@ -1,8 +1,8 @@
-"""What hooks cost: `python -m benchmarks.hooks`, ratios of two things timed in the same run.
+"""Cost of hooks: `python -m benchmarks.hooks`, ratios of two times of the same run.
 
 A step without a save: processor times of a DLRM of 26 tables in one process, batches of 512, sparse
 Adagrad; the loop and the hooks take turns, so that whatever else the machine does meets both. A
-save: 8 MB of rows in 128 shards beside the same in one, by the wall clock, for it waits for disks.
+save: 8 MB of rows in 128 shards over the same in one, by the wall clock, as it waits for disks.
 """
 
 import statistics

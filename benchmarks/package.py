@@ -1,4 +1,4 @@
-"""How large an installation is, and how long one waits before anything is computed."""
+"""Start-up time of commands, and the disk space of an installation."""
 
 import resource
 import statistics
@@ -6,7 +6,6 @@ import subprocess
 import sys
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
@@ -14,7 +13,7 @@ import cprsim
 
 _ROUNDS = 9
 _MB = 1e6
-#: What is started, and what it may take of processor time, ms.
+#: Arguments of Python, and the most processor time that they may take, ms.
 _STARTS = {
     "`import cprsim`, beyond Python itself": (["-c", "import cprsim"], 50),
     "`cprsim --help`": (["-m", "cprsim.cli", "--help"], 300),
@@ -23,19 +22,15 @@ _STARTS = {
 }
 
 
-class Start(NamedTuple):
-    """What is started, its processor time, ms, and what it may be, if that is set."""
-
-    what: str
-    took_ms: float
-    target_ms: int | None
-
-
-def starts() -> list[Start]:
-    """Medians of a few processes each."""
+def starts() -> list[tuple[str, ...]]:
+    """Measure start-up: medians of a few processes each, ms."""
     bare_ms = _median_ms(["-c", "pass"])
     return [
-        Start(what, _median_ms(arguments) - bare_ms * what.startswith("`import"), target)
+        (
+            what,
+            f"{_median_ms(arguments) - bare_ms * what.startswith('`import'):,.0f}",
+            "" if target is None else str(target),
+        )
         for what, (arguments, target) in _STARTS.items()
     ]
 
@@ -51,8 +46,8 @@ def _cpu_ms(arguments: list[str]) -> float:
     return 1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def sizes_mb() -> list[tuple[str, float]]:
-    """Of cprsim and of what it needs, each once, the largest first; without what is optional."""
+def sizes() -> list[tuple[str, ...]]:
+    """Measure cprsim and what it needs, each once, without what is optional: MB, all of it last."""
     found: dict[str, float] = {}
     wanted = ["cprsim"]
     while wanted:
@@ -64,7 +59,8 @@ def sizes_mb() -> list[tuple[str, float]]:
             required = Requirement(text)
             if required.marker is None or required.marker.evaluate({"extra": ""}):
                 wanted.append(required.name.lower().replace("_", "-"))
-    return sorted(found.items(), key=lambda each: -each[1])
+    largest = sorted(found.items(), key=lambda each: -each[1])
+    return [(name, f"{mb:,.1f}") for name, mb in (*largest, ("all", sum(found.values())))]
 
 
 def _size_mb(name: str) -> float:

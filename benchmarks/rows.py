@@ -9,7 +9,7 @@ _FRACTION = 1 / 8
 
 
 def main() -> None:
-    """A billion rows over one interval and in the long run, beside ten thousand."""
+    """Print times of a billion rows over one interval and in the long run, and of ten thousand."""
     for tracker in TRACKERS:
         seconds = {rows: _mean_field_s(tracker, rows) for rows in (10**9, 10**4)}
         print(
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def _mean_field_s(tracker: TrackerName, rows: int) -> float:
-    """Seconds with everything in them, popularity too; the best of five."""
+    """Return seconds, popularity included, the best of five."""
     times = []
     for _ in range(5):
         start = time.perf_counter()

@@ -1,9 +1,9 @@
-"""What a sweep costs beside its simulations, a point, from few points to many; and a large one."""
+"""Processor time of sweeps: of few to many points that hardly simulate, and of a large one."""
 
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import cprsim
 
@@ -15,51 +15,41 @@ _QUIET: dict[str, Any] = {
     "failures": {"exactly": 0},
     "policies": {"full": {"system": "full"}},
 }
-#: Points of a sweep, from few to many.
-_POINTS = (10, 100, 1_000, 10_000)
+#: Points of a sweep, and rounds of which the best counts.
+_POINTS = {10: 9, 100: 5, 1_000: 3, 10_000: 1}
 
 
-class Cost(NamedTuple):
-    """Processor time of a sweep in this process, and what it is a point."""
-
-    points: int
-    policies: int
-    replications: int
-    cpu_s: float
-
-    @property
-    def point_us(self) -> float:
-        """Microseconds a point."""
-        return 1e6 * self.cpu_s / self.points
-
-
-def flat() -> list[Cost]:
-    """Hardly any simulation, so that it is the sweep that costs; the best of several."""
-    scenario = cprsim.Scenario(**_QUIET)
-    _cost(scenario, 10, 1)  # imports
-    return [
-        min((_cost(scenario, points, 1) for _ in range(rounds)), key=lambda each: each.cpu_s)
-        for points, rounds in zip(_POINTS, (9, 5, 3, 1), strict=True)
+def rows() -> list[tuple[str, ...]]:
+    """Measure sweeps without failures, then 1,000 points of three policies of `criteo-kaggle`."""
+    quiet = cprsim.Scenario(**_QUIET)
+    _cpu_s(quiet, 10, 1, ("full",))  # imports
+    times = {
+        points: min(_cpu_s(quiet, points, 1, ("full",)) for _ in range(rounds))
+        for points, rounds in _POINTS.items()
+    }
+    kaggle = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
+    large_s = _cpu_s(kaggle, 1_000, 1_000, ("full", "partial", "cpr"))
+    return [_row(points, 1, 1, cpu_s) for points, cpu_s in times.items()] + [
+        _row(1_000, 3, 1_000, large_s)
     ]
 
 
-def large() -> Cost:
-    """1,000 points x 3 policies x 1,000 replications of `criteo-kaggle`."""
-    scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
-    return _cost(scenario, 1_000, 1_000, ("full", "partial", "cpr"))
+def _row(points: int, policies: int, replications: int, cpu_s: float) -> tuple[str, ...]:
+    point_ms = 1e3 * cpu_s / points
+    return f"{points:,}", str(policies), f"{replications:,}", f"{cpu_s:,.2f}", f"{point_ms:,.2f}"
 
 
-def _cost(
-    scenario: cprsim.Scenario, points: int, replications: int, policies: tuple[str, ...] = ("full",)
-) -> Cost:
-    """From the scenario to the table."""
+def _cpu_s(
+    scenario: cprsim.Scenario, points: int, replications: int, policies: tuple[str, ...]
+) -> float:
+    """Return processor time from the scenario to the table, s."""
     vary = {"costs.save": f"lin(1 min, 9 min, {points})"}
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         swept = cprsim.sweep(
             scenario, Path(folder), vary, policies=policies, replications=replications
         )
-        rows = len(swept.table)
+        count = len(swept.table)
         cpu_s = time.process_time() - start
-    assert rows == points * len(policies)
-    return Cost(points, len(policies), replications, cpu_s)
+    assert count == points * len(policies)
+    return cpu_s

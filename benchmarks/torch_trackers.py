@@ -1,10 +1,9 @@
-"""What trackers of tensors cost a batch, as a share of looking its rows up and updating them."""
+"""Time of trackers of tensors a batch, as a share of looking its rows up and updating them."""
 
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,65 +25,29 @@ _WARM, _MEASURED = 2 * _ROUND, 8 * _ROUND
 #: Rows in tables as unequal as those of Criteo Kaggle, with production skew, the 7 largest tracked.
 ROWS = (10_000, 1_000_000, 10_000_000)
 BATCHES = (128, 512, 2048)
-#: A counter for each row, told of the distinct rows of a batch as soon as that comes.
+#: A counter for each row, which gets the distinct rows of a batch at once.
 COUNTED_AT_ONCE = "counted at once"
-#: Largest share of lookup and update at batch 512.
-TARGETS = {"MFU": 0.03, "SSU": 0.10}
 
 
-class Cost(NamedTuple):
-    """CPU microseconds of a batch: of a tracker, and of three kinds of lookup and update.
+def rows() -> Iterator[tuple[str, ...]]:
+    """Yield each size, batch and tracker: CPU microseconds of a batch, and three shares.
 
-    `every`: of each id as often as it occurs, with plain SGD, in one process. `whole`: of the
-    distinct rows, by a trainer that finds them and adds up their gradients and a server with
-    row-wise Adagrad. `server`: what of that the server does.
+    They are shares of lookup and update: of each id as often as it occurs, with plain SGD, in one
+    process; of the distinct rows, by a trainer that finds them and adds up their gradients and a
+    server with row-wise Adagrad; and of the server's part of that.
     """
-
-    rows: int
-    batch: int
-    tracker: str
-    us: float
-    every_us: float
-    whole_us: float
-    server_us: float
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """Of the three kinds."""
-        return self.us / self.every_us, self.us / self.whole_us, self.us / self.server_us
-
-
-def main() -> None:
-    """Print the table."""
-    names = ("every id, SGD", "distinct, Adagrad", "server alone")
-    print("\nTrackers of tensors: CPU time of a batch of 26 lookups a sample, and its share of")
-    print(f"{'lookup + update:':<45}" + "".join(f"{name:>19}" for name in names))
-    for cost in costs():
-        shares = "".join(f"{share:>19.1%}" for share in cost.shares)
-        target = f"   <= {TARGETS[cost.tracker]:.0%}" if aimed(cost) else ""
-        what = f"{cost.tracker}, {cost.rows:,} rows, batch {cost.batch}"
-        print(f"{what:<34}{cost.us:>8,.0f} us{shares}{target}")
-
-
-def aimed(cost: Cost) -> bool:
-    """Whether there is a target for it."""
-    return cost.tracker in TARGETS and cost.batch == 512
-
-
-def costs() -> Iterator[Cost]:
-    """Of all sizes and batches."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as on a server
     try:
-        for rows in ROWS:
-            yield from _costs(rows)
+        for count in ROWS:
+            yield from _rows(count)
     finally:
         torch.set_num_threads(threads)
 
 
-def _costs(rows: int) -> Iterator[Cost]:
+def _rows(count: int) -> Iterator[tuple[str, ...]]:
     whole = PRESETS["criteo-kaggle"].rows
-    tables = tuple(max(3, each * rows // sum(whole)) for each in whole)
+    tables = tuple(max(3, each * count // sum(whole)) for each in whole)
     placement = Placement(tables, servers=1)
     tracked = [placement.range_of(each, 0) for each in sorted(np.argsort(tables)[-7:])]
     shard = Shard(sum(tables), _DIM, 0, 0.01, _RATE)
@@ -98,18 +61,19 @@ def _costs(rows: int) -> Iterator[Cost]:
         server_us = times["server"]
         of_update = (times["every"], times["trainer"] + server_us, server_us)
         for name in ("MFU", COUNTED_AT_ONCE, "SSU", "bare scatter_add_"):
-            yield Cost(rows, size, name, times[name], *of_update)
+            shares = (f"{times[name] / each:.1%}" for each in of_update)
+            yield str(count), str(size), name, f"{times[name]:.0f}", *shares
 
 
 def _typical(us: Sequence[float]) -> float:
-    """The median of means over some batches, which are not alike."""
+    """Return the median of means over some batches, which are not alike."""
     return statistics.median(
         statistics.mean(us[first : first + _ROUND]) for first in range(0, len(us), _ROUND)
     )
 
 
 class _Measured:
-    """Does with batches what is to be measured; `us`: CPU time of each thing, by batch."""
+    """Lookups, updates and trackers of batches; `us`: CPU time of each, by batch."""
 
     def __init__(self, placement: Placement, shard: Shard, tracked: list[range]) -> None:
         self._placement, self._shard = placement, shard
@@ -123,7 +87,7 @@ class _Measured:
         self.us: dict[str, list[float]] = defaultdict(list)
 
     def measure(self, sparse: NDArray[np.int64]) -> None:
-        """One batch; `sparse` has shape (B, tables)."""
+        """Measure one batch; `sparse` has shape (B, tables)."""
         ids = torch.from_numpy(self._placement.ids(sparse).reshape(-1))
         gradients = torch.full((len(ids), _DIM), 0.01)
         ones = torch.ones(len(ids), dtype=torch.int32)
@@ -150,16 +114,12 @@ class _Measured:
         self._shard.weights.index_add_(0, ids, gradients * -_RATE)
 
     def _trainers(self, sparse: NDArray[np.int64], gradients: Tensor) -> tuple[Uses, Tensor]:
-        """The rows of a batch, and the sums of their gradients."""
+        """Return the rows of a batch, and the sums of their gradients."""
         uses = Uses(self._placement, sparse)
         summed = uses.collect(gradients)
-        uses.spread(summed)  # what it does with the rows that come
+        uses.spread(summed)  # as a trainer does with the rows that come
         return uses, summed
 
     def _servers(self, rows: Tensor, gradients: Tensor) -> None:
         self._shard.lookup(rows)
         self._shard.update(rows, gradients)
-
-
-if __name__ == "__main__":
-    main()

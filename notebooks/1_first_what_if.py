@@ -70,9 +70,8 @@ pd.DataFrame(
 # %% [markdown]
 # ## Then, the simulation
 #
-# Each replication is one job with failures of its own; all policies meet the same ones. The
-# picture has the extra time by cause, and beside it the share of all updates that are lost for
-# good.
+# Each replication draws new failures; all policies meet the same ones. The picture has the extra
+# time by cause, and on the right the share of all updates that are lost for good.
 
 # %%
 REPLICATIONS = 400

@@ -69,9 +69,9 @@ for note in fitted.notes:
 # %% [markdown]
 # ## The scenario
 #
-# `toml()` is the block of a scenario that the log comes to. It has how long repairs take, as
-# `repair` of its causes. Here other machines take over after 12 minutes, as the scenario says, so
-# they are left out. Who is hit stays as it was.
+# `toml()` is the block of a scenario for the log. It has the times of repairs, as `repair` of its
+# causes. Here other machines take over after 12 minutes, as the scenario says, so repairs are left
+# out. The nodes that failures hit stay as they were.
 
 # %%
 print(fitted.toml())

@@ -18,10 +18,10 @@
 # jobs?
 #
 # **What is assumed.** The costs in `scenarios/criteo-kaggle.toml` and `production.toml` are
-# calibrated: they solve the paper's equations for two numbers of its abstract. So that these two
-# come out again proves nothing; what follows from them elsewhere does. Accuracy isn't modelled.
-# The share of updates that are lost stands in for it.
-# [docs/reproduction.md](../docs/reproduction.md) has every picture beside the published numbers.
+# calibrated: they solve the paper's equations for two numbers of its abstract. So these two numbers
+# prove nothing; other numbers that follow from the costs do. Accuracy isn't modelled; the share of
+# updates lost is shown instead.
+# [docs/reproduction.md](../docs/reproduction.md) compares every picture with the published numbers.
 
 # %%
 # %matplotlib inline

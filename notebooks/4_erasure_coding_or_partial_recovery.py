@@ -52,7 +52,7 @@ result = cprsim.run(scenario, replications=100, seed=0)
 result.figure("breakdown")
 
 # %% [markdown]
-# `slowdown` is what the parities take. ECRec also commits each step in two phases and keeps a
+# `slowdown` is the time of the parities. ECRec also commits each step in two phases and keeps a
 # second copy of the dense part, which the paper measured as most of its overhead. The earlier ECRM
 # does without; it is the one to compare from here on.
 #

@@ -60,9 +60,9 @@ from cprsim.testing import PolicyConformance, Recording, play
 #
 # **The plan** is those numbers: CPR's own, and what one lost second of a server adds to PLS.
 #
-# **The controller** is the state of one run. It is told what happens and asked what to do. When to
-# save is left to the controller that every plan has; this one only chooses the answer to a
-# failure.
+# **The controller** is the state of one run. Its `tell` gets each event, its `ask` and `answer`
+# return what to do. The controller that every plan has decides when to save; this one only chooses
+# the answer to a failure.
 
 
 # %%
@@ -107,7 +107,7 @@ class BudgetedController:
         self.all_back = False
 
     def tell(self, event: Event) -> None:
-        """Note where the job was saved, where it failed, and when it goes on."""
+        """Note where the job was saved, where it failed, and that it trains again."""
         self.schedule.tell(event)
         if isinstance(event, Saved):
             self.saved_s = event.now.progress_s
@@ -117,11 +117,11 @@ class BudgetedController:
             self.counted, self.all_back = frozenset(), False
 
     def ask(self, now: Clock) -> Action:
-        """What the schedule says."""
+        """Return the action of the schedule."""
         return self.schedule.ask(now)
 
     def answer(self, loss: Loss) -> Recover:
-        """Who goes back: the lost servers if the budget allows it, or all."""
+        """Roll back the lost servers if the budget allows it, or all."""
         hit = len(loss.servers - self.counted)  # one that fails while it is loaded is paid for
         price = hit * (self.failed_s - self.saved_s) * self.plan.pls_per_s
         self.all_back = self.all_back or price > self.left
@@ -141,7 +141,7 @@ cprsim.register(Budgeted)
 # 5 %. Each server holds a quarter of the samples, so a server that loses 10 s of 100 s adds 10 /
 # (100 × 4) = 2.5 %.
 #
-# - At 10 s of the clock server 0 fails, and loses 10 s: 2.5 %, within the budget. Training goes on
+# - At 10 s of the clock server 0 fails, and loses 10 s: 2.5 %, within the budget. Training resumes
 #   at 22 s, after 10 s of waiting and 2 s of loading.
 # - 30 s later, at 52 s, 40 s are done and are saved, until 60 s.
 # - At 72 s server 1 fails, and would lose 12 s: 3 %, and only 2.5 % are left. The job goes back to
@@ -265,9 +265,9 @@ for name, jobs in {"full": full, "cpr": cpr, "budgeted, 22 h": budgeted, "tuned"
 
 # %% [markdown]
 # With shorter intervals failures lose less, so the budget lasts longer, and what it doesn't cover
-# costs less time. A limit that every job keeps to costs a point more of overhead than one in the
-# mean, and far less than full recovery. (The best of a sweep looks a little better than it is: it
-# was picked by these very jobs. Another `seed` tells.)
+# costs less time. A limit on every job costs a point more of overhead than a limit on the mean,
+# and far less than full recovery. (The best of a sweep looks a little better than it is: it was
+# picked by these very jobs. Check it with another `seed`.)
 #
 # ## What must be so
 
@@ -294,7 +294,7 @@ assert np.allclose(budgeted["pls"][within], cpr["pls"][within])
 paid = price[~within]
 assert paid.mean() > 1.96 * paid.std() / math.sqrt(len(paid))
 
-# The tuned one keeps to the budget as well, and lies between CPR and full recovery.
+# The tuned one stays within the budget as well, between CPR and full recovery.
 assert tuned["pls"].max() <= TARGET * (1 + 1e-9)
 for dearer, cheaper in ((full, tuned), (tuned, cpr), (budgeted, tuned)):
     saved = dearer["overhead"] - cheaper["overhead"]

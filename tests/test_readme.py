@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tools.pages import systems_compared
-from tools.pages.outputs import COMMAND, PAGES, changes, fractions, presets, printed, renewals
+from tools.pages.outputs import (
+    COMMAND,
+    COMPARED,
+    PAGES,
+    changes,
+    compared_row,
+    fractions,
+    presets,
+    printed,
+    renewals,
+)
 from tools.paths import ROOT
 
 README = PAGES[0].read_text(encoding="utf-8")
@@ -43,10 +52,10 @@ def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table) -> None:
 @pytest.mark.slow
 def test_a_row_of_the_comparison_is_what_runs_give() -> None:
     # All rows take minutes; the one of the fewest failures takes seconds.
-    words, overrides = systems_compared.CHANGES[2]
+    words, overrides = COMPARED[2]
     assert words == "an MTBF of 100 h"
     page = (ROOT / "docs/systems/README.md").read_text(encoding="utf-8")
-    assert systems_compared.row(words, overrides) in page, "run `make pages`"
+    assert compared_row(words, overrides) in page, "run `make pages`"
 
 
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

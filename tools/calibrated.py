@@ -29,9 +29,9 @@ _REHEARSED = 3
 
 
 def rewritten(text: str, modelled: Mapping[str, Any], how: str) -> str:
-    """A scenario file with the costs of another, and its policies' keys of chosen rows.
+    """Return a scenario file with the costs of another, and its policies' keys of chosen rows.
 
-    `how` they were measured stands above them.
+    `how`: a comment above them on how they were measured.
     """
     head, rest = re.split(r"(?<=\n)(?=\[costs\])", text, maxsplit=1)
     title, _, rest = rest.partition("\n")

@@ -64,7 +64,7 @@ def counted(
 
 
 class SavedRows:
-    """What is saved of a server's rows and of their state."""
+    """The saved copy of a server's rows and of their state."""
 
     def __init__(self, shard: Shard) -> None:
         self._live = shard.weights, shard.squares
@@ -82,7 +82,7 @@ class SavedRows:
 
 
 class _Saved:
-    """What is saved of a server's rows, and updates of each since."""
+    """The saved copy of a server's rows, and the updates of each row since it was saved."""
 
     def __init__(
         self, shard: Shard, tracking: Tracking, tables: Sequence[range], seed: int
@@ -103,7 +103,7 @@ class _Saved:
         self._since[rows] = 0
 
     def set_back(self) -> int:
-        """Return to what is saved; how many updates that loses."""
+        """Return to the saved rows; return the updates that this loses."""
         lost = int(self._since.sum())
         self._saved.set_back()
         self._since[:] = 0

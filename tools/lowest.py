@@ -1,7 +1,7 @@
 """`python -m tools.lowest`: try the lowest versions that pyproject.toml declares, without torch.
 
 uv resolves each declared dependency to its lower bound, for every Python in `PYTHONS`, from wheels
-alone: a bound without a wheel is an error. Then it installs these versions for the Python at hand
+alone: a bound without a wheel is an error. Then it installs these versions for the running Python
 into an environment outside the repository, where every command answers.
 """
 

@@ -1,6 +1,6 @@
-"""Execute the notebooks and write them as .ipynb, pictures and all, beside their .py.
+"""Execute the notebooks and write them, with their pictures, as .ipynb into the same folder.
 
-The .py (Jupytext's percent format) is what is edited. A notebook runs in its own folder, as in
+Edit the .py (Jupytext's percent format). A notebook runs in its own folder, as in
 Jupyter. Run `python -m tools.notebooks` when one changes, or what it shows; a test executes all of
 them, and compares the sources of each pair.
 """

@@ -1,7 +1,7 @@
-"""`python -m tools.tried_wheel WHEEL`: use a wheel as who installs it does, outside the repository.
+"""`python -m tools.tried_wheel WHEEL`: use a wheel as a user does, outside the repository.
 
-An environment of its own takes it, with what it needs; every command answers there with what the
-package ships.
+It is installed with its dependencies into a new environment, where every command has to work with
+the files that the package ships.
 """
 
 import json
@@ -99,7 +99,7 @@ def _page(command: Path, work: Path) -> None:
         assert served.stdout is not None
         found = _ADDRESS.search(served.stdout.readline())
         if found is None:
-            raise SystemExit("cprsim app: tells no address")
+            raise SystemExit("cprsim app: prints no address")
         with urllib.request.urlopen(found[0], timeout=_PATIENCE_S) as page:
             if b"app.js" not in page.read():
                 raise SystemExit("cprsim app: serves another page")

@@ -4,7 +4,7 @@ What a plan should cost to first order is read off it by `cprsim.contract.expect
 is in seconds and says so in its name. An MTBF of `math.inf` means that nothing ever fails; an
 interval of `math.inf` means that nothing is ever saved. Each docstring says whether its form is
 exact or first order, and for which model. Further published forms, which the simulator is tested
-against, are in `tools/validation/formulas`.
+against, are in `tests/formulas/forms.py`.
 
 - `intervals`: how often to save (Young, exact, CheckFreq)
 - `pls`: CPR's portion of lost samples, first order and exact, and the intervals that meet it

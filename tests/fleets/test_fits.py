@@ -6,7 +6,7 @@ import pytest
 from cprsim.runs.fleet import load_fleet
 from cprsim.runs.fleet_play import run_fleet
 from tools.pages.fleets import NUMBERS, PAGE, of_fits
-from tools.validation.beside import line
+from tools.tables import csv_line
 from tools.validation.fleet import facts
 from tools.validation.fleet.fits import SETS, few_overheads, read
 from tools.validation.fleet.ranges import numbers as ranges_of_numbers
@@ -105,5 +105,5 @@ def test_the_scenario_names_the_conventions_it_was_fitted_under() -> None:
 
 
 def test_the_numbers_beside_the_page_are_those_of_the_table() -> None:
-    made = "".join(f"{line(cells)}\n" for cells in ranges_of_numbers(TABLE))
+    made = "".join(f"{csv_line(cells)}\n" for cells in ranges_of_numbers(TABLE))
     assert NUMBERS.read_text(encoding="utf-8") == made, HINT

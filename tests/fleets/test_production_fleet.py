@@ -42,7 +42,7 @@ def test_the_page_is_of_the_scenario_as_it_is():
 def test_the_fleet_is_near_the_fact(fact):
     value = on_the_page(fact.words)
 
-    assert fact.row(value) in TEXT, HINT
+    assert f"| {' | '.join(fact.row(value))} |" in TEXT, HINT
     assert abs(fact.off(value)) <= ALLOWED.get(fact.key, 1.0)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cprsim.formulas.makespan import blocking_segment_s, growth
-from tools.validation.formulas.stops import allocated_goodput, allocated_makespan_s
+from tests.formulas.forms import allocated_goodput, allocated_makespan_s
 
 
 def test_one_long_allocation_is_a_job_as_any():

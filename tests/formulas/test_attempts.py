@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.makespan import blocking_segment_s
-from tools.validation.formulas.makespan import attempts_variance, retried_segment_s
+from tests.formulas.forms import attempts_variance, retried_segment_s
 
 CHANCES = st.floats(0.0, 0.9)
 TIMES = st.floats(0.0, 100.0)

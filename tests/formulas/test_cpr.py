@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cprsim.contract import rules
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.pls import expected_pls, pls_interval_s
-from tools.validation.formulas.shares import full_overhead, partial_overhead
+from tests.formulas.forms import full_overhead, partial_overhead
 
 MINUTE = 60.0
 HOUR = 3600.0

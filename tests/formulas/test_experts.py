@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.formulas.experts import checkpoint_share, rotation_left_s
-from tools.validation.formulas.shares import mean_staleness_s, single_fault_plt
+from tools.validation.formulas import mean_staleness_s, single_fault_plt
 
 # Among them K that divide N, that don't, that share a factor with it, and both ends.
 ROTATIONS = [(8, 1), (8, 2), (8, 3), (10, 4), (16, 16), (7, 5), (1, 1), (16, 1)]

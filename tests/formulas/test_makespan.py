@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cprsim.formulas.makespan import blocking_makespan_s, blocking_segment_s, segment_count
 from cprsim.formulas.pls import expected_pls, mean_pls
-from tools.validation.formulas.makespan import async_cycle_s, async_makespan_s, partial_makespan_s
+from tools.validation.formulas import async_cycle_s, async_makespan_s, partial_makespan_s
 
 # T, tau, save, M, R, D, failures in recovery?, exact, Monte-Carlo mean, its standard error
 BLOCKING = [

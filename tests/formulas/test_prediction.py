@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
-from tools.validation.formulas.shares import (
-    announced_goodput,
-    predicted_interval_s,
-    predicted_waste,
-)
+from tests.formulas.forms import announced_goodput, predicted_interval_s, predicted_waste
 
 
 def test_the_interval_of_aupy_robert_and_vivien():

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.validation.formulas.makespan import async_cycle_s
-from tools.validation.formulas.renewal import renewal_goodput
+from tools.validation.formulas import async_cycle_s, renewal_goodput
 
 # tau, stall, persist, recovery and downtime, M of the whole table
 TABLE = (60.0, 2.0, 30.0, 15.0, 600.0)

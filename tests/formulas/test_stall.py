@@ -9,12 +9,8 @@ from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
-from tools.validation.formulas.shares import (
-    relative_throughput,
-    step_from_throughput_s,
-    wasted_per_failure_s,
-    wasted_share,
-)
+from tests.formulas.forms import relative_throughput, wasted_per_failure_s, wasted_share
+from tools.validation.formulas import step_from_throughput_s
 
 MINUTE = 60.0
 

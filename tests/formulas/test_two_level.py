@@ -8,7 +8,8 @@ import pytest
 
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
-from tools.validation.formulas.makespan import first_order_overhead, two_level_pattern_s
+from tests.formulas.forms import two_level_pattern_s
+from tools.validation.formulas import first_order_overhead
 
 # n, W, near save, far save, near rate, far rate, near load, far load
 SHORT = (10, 20, 1, 10, 1 / 200, 1 / 2000, 2, 30)

@@ -9,9 +9,9 @@ import pytest
 
 from cprsim.hooks.torchft import after_commit
 from tests.hooks.scripts import PAGE
-from tools import adapters, torchrec
 from tools.pages.walkthroughs import BLOCK
 from tools.paths import ROOT
+from tools.plug_ins import PLUG_INS
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -103,9 +103,9 @@ def test_every_script_of_the_page_is_run_by_a_test() -> None:
 
 
 def test_the_page_pins_every_library_and_the_torch_of_all_other_tests() -> None:
-    found = [each for line in torchrec.installs(TEXT) for each in line[1:]]
+    found = [each for line in PLUG_INS["adapters"].installs for each in line[1:]]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert found[0] in project["dependency-groups"]["dev"]
     assert all(re.fullmatch(r"[a-z-]+==[\d.]+", each) for each in found)
-    assert adapters.PAGE == PAGE
+    assert PLUG_INS["adapters"].page == PAGE

@@ -16,8 +16,8 @@ from cprsim.formulas.intervals import young_interval_s
 from cprsim.machine.schedules import mtbf_seen_s, partial_costs_less
 from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance, Recording
+from tests.formulas.forms import full_overhead, partial_overhead
 from tests.survival.cases import LANL, needs_lanl
-from tools.validation.formulas.shares import full_overhead, partial_overhead
 
 HALVES = {"parameter_servers": 8, "trainers": 8}
 

@@ -13,7 +13,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.formulas.experts import rotation_left_s
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
-from tools.validation.formulas.shares import single_fault_plt
+from tools.validation.formulas import single_fault_plt
 
 
 class TestPartialExperts(PolicyConformance):

@@ -13,8 +13,8 @@ from cprsim.contract.expected import expected
 from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance
+from tests.formulas.forms import group_survival
 from tests.policies.by_hand import IN_MEMORY, job_of
-from tools.validation.formulas.shares import group_survival
 
 
 class TestPeerMemory(PolicyConformance):

@@ -195,7 +195,7 @@ def test_plans_that_never_differ_are_the_same_whatever_was_not_met():
 
 def test_who_starts_anew_in_few_runs_is_not_called_best_before_that_is_seen():
     for count in (100, 1000, 3000):
-        assert judged("anew", count, 100)["wrong best"] == 0
+        assert judged("restarted", count, 100)["wrong best"] == 0
 
 
 # Looks, moments, mistakes

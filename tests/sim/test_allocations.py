@@ -13,7 +13,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
-from tools.validation.formulas.stops import allocated_goodput, allocated_makespan_s
+from tests.formulas.forms import allocated_goodput, allocated_makespan_s
 
 PARTS = {"schedule": "100 s", "initialise": "20 s", "compile": "60 s", "compile_warm": "5 s"}
 

@@ -11,11 +11,8 @@ from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from tools.validation.formulas.makespan import (
-    attempts_variance,
-    partial_makespan_s,
-    retried_segment_s,
-)
+from tests.formulas.forms import attempts_variance, retried_segment_s
+from tools.validation.formulas import partial_makespan_s
 
 RUNS = 1000
 USEFUL_S, INTERVAL_S, SAVE_S, LOAD_S, DOWN_S, MTBF_S = 1000.0, 50.0, 5.0, 10.0, 3.0, 100.0

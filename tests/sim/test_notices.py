@@ -17,11 +17,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 from cprsim.trainer.support import LAB
-from tools.validation.formulas.shares import (
-    announced_goodput,
-    predicted_interval_s,
-    predicted_waste,
-)
+from tests.formulas.forms import announced_goodput, predicted_interval_s, predicted_waste
 
 ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}

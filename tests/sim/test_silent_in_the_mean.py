@@ -11,7 +11,7 @@ from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from tools.validation.formulas.makespan import verified_interval_s, verified_segment_s
+from tests.formulas.forms import verified_interval_s, verified_segment_s
 
 RUNS = 1000
 SAVES, INTERVAL_S, VERIFY_S, SAVE_S, LOAD_S, DOWN_S = 20, 50.0, 2.0, 5.0, 10.0, 3.0

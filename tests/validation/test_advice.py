@@ -9,7 +9,7 @@ from tools.validation.advice.jobs import JOBS, question
 from tools.validation.advice.regret import Outcome, ask, read, table
 from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, summary
 
-HINT = "run `python -m tools.validation.advice.section` and commit the page"
+HINT = "docs/validation.md is out of date; run `make validation`"
 #: Quick ones.
 FEW = (2, 4, 7)
 

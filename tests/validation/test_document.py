@@ -14,9 +14,9 @@ from tools.pages.validation import (
     row,
     sweep_section,
 )
+from tools.tables import csv_line
 from tools.validation import published_section
 from tools.validation.advice.section import HEADING as ADVICE
-from tools.validation.beside import line
 from tools.validation.cases import CASES
 from tools.validation.choices_section import HEADING as CHOICES
 from tools.validation.frailty_section import HEADING as FRAILTY
@@ -75,10 +75,10 @@ def test_everything_else_on_the_page():
 
 
 def test_every_case_is_beside_the_page():
-    told = [line(cells[:4]) for cells in cells_of(TABLE)]
+    told = [csv_line(cells[:4]) for cells in cells_of(TABLE)]
 
     assert told == [
-        line((case.group, case.name, case.source, f"{case.exact:.7g}")) for case in CASES
+        csv_line((case.group, case.name, case.source, f"{case.exact:.7g}")) for case in CASES
     ]
 
 

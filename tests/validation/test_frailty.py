@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tools.paths import SHARED
-from tools.validation.beside import line
+from tools.tables import csv_line
 from tools.validation.frailty_section import LOGS, TABLE, found, row
 
 
@@ -21,7 +21,7 @@ def test_nodes_of_a_log_differ_or_not_as_the_page_has_it(name: str):
         assert fitted.worst > fitted.frail_worst[1]
         assert not fitted.is_wanted
     lines = TABLE.read_text(encoding="utf-8").splitlines()
-    assert line(row(name, fitted)) in lines, "run `make validation`"
+    assert csv_line(row(name, fitted)) in lines, "run `make validation`"
 
 
 def test_the_table_has_every_log():

@@ -13,7 +13,7 @@ from tests.drawn.numbers import Draws
 from tools.validation.cases import ASYNC, BLOCKING, CASES, GOODPUT, SHIPPED, SWEEP, uniform_of
 from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
 from tools.validation.first_order import PREDICTED
-from tools.validation.formulas.makespan import async_makespan_s
+from tools.validation.formulas import async_makespan_s
 
 
 def test_simulated_mean_is_within_three_standard_errors(measured):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tools.pages.validation import PAGE
-from tools.validation.beside import line
+from tools.tables import csv_line
 from tools.validation.replayed import LENGTHS, LOGS, MEASURES, Mean, Played, compare
 from tools.validation.replayed_section import BEYOND, HEADING, TABLE, rows, sections
 from tools.validation.starts_section import TABLE as STARTS
@@ -43,9 +43,9 @@ def test_a_law_costs_what_its_log_costs_or_that_is_said_beforehand(log, tmp_path
                 assert abs(jobs.z(measure)) <= BEYOND, (gaps, measure)
             if found.has_clock and gaps == 2 and measure != MEASURES[-1]:
                 assert jobs.excess("new", measure) > jobs.excess("stationary", measure)
-    assert set(map(line, rows(log, found))) <= lines_of(TABLE), "run `make validation`"
+    assert set(map(csv_line, rows(log, found))) <= lines_of(TABLE), "run `make validation`"
     if found.has_clock:
-        told = set(map(line, rows_of_starts(log, found)))
+        told = set(map(csv_line, rows_of_starts(log, found)))
         assert told <= lines_of(STARTS), "run `make validation`"
 
 

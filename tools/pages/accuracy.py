@@ -20,11 +20,11 @@ from cprsim.studies.paired import EQUAL_WITHIN, enough
 from tools.pages.accuracy_compared import Study, best, section
 from tools.pages.accuracy_sources import PLANTED, SOURCES, Source
 from tools.paths import DOCS, FIGURES
-from tools.validation import beside
+from tools.tables import csv_text
 from tools.validation.learning import section as learning
 
 PAGE = DOCS / "accuracy.md"
-#: What stands behind this in a scenario is made by this program.
+#: This program writes all that follows this line in a scenario.
 MARK = "# What the study found; `cprsim run` takes it from here.\n"
 _PICTURES = ("pls-accuracy", "policy-accuracy")
 
@@ -74,10 +74,9 @@ How many servers fail at once must not matter for PLS to predict accuracy: {serv
 
 `updates_lost` is counted row by row; `change_lost` is PLS times the share of all movement of rows
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad. Its form was chosen with
-the planted runs, so only MovieLens-100K tests it; in its place `cprsim study` now counts
-`learning_lost`. Measures are compared by the share of the variance that one line through the origin
-explains, and by Spearman's correlation of ranks; the best is better than every other in 97.5 % of
-bootstrap samples over the seeds. Four policies are few.
+the planted runs, so only MovieLens-100K tests it. Measures are compared by the share of the
+variance that one line through the origin explains, and by Spearman's correlation of ranks; the best
+is better than every other in 97.5 % of bootstrap samples over the seeds. Four policies are few.
 
 {best}
 ## What lost learning is worth
@@ -91,8 +90,8 @@ and the JSON of `run`: the slope of its system times the mean of PLS or of the l
 ([semantics.md](semantics.md), 24), whichever is larger. A slope per learning lost
 (`auc_drop_per_learning_lost`, `learning_lost_up_to`) applies to that only. The interval includes
 both uncertainties, to first order. Nothing is predicted beyond `pls_up_to`, nor for a system
-without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste;
-scenarios/train-movielens.toml has that of MovieLens-100K:
+without a slope. `cprsim study` writes the block into `accuracy.toml`, ready to paste. That of the
+planted samples (scenarios/train-movielens.toml has that of MovieLens-100K):
 
 ```toml
 {block}```
@@ -101,7 +100,7 @@ scenarios/train-movielens.toml has that of MovieLens-100K:
 
 {made}
 """
-#: Tables beside the page, each with its heads; the first column is the data.
+#: CSV files of the page, each with its heads; the first column names the data.
 _TABLES = {
     DOCS / "accuracy-points.csv": tables.POINTS,
     DOCS / "accuracy-slopes.csv": tables.SLOPES,
@@ -140,7 +139,7 @@ def block(source: Source) -> str:
 
 
 def beside_page() -> dict[str, str]:
-    """Return the text of each table beside the page, by the name of its file."""
+    """Return the text of each CSV file of the page, by its name."""
     texts = {}
     for path, heads in _TABLES.items():
         rows: list[tuple[object, ...]] = []
@@ -148,9 +147,8 @@ def beside_page() -> dict[str, str]:
             made = heads.rows(source.read())
             rows += [(source.label, *each) for each in made]
         lines = [("data", *heads.names), *([str(cell) for cell in row] for row in rows)]
-        texts[path.name] = "".join(f"{beside.line(each)}\n" for each in lines)
-    costs = "".join(f"{beside.line(each)}\n" for each in learning.costs())
-    return {**texts, learning.COSTS.name: costs}
+        texts[path.name] = csv_text(lines)
+    return {**texts, learning.COSTS.name: csv_text(learning.costs())}
 
 
 def _pictures(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a study found on two kinds of data, side by side: a section of docs/accuracy.md."""
+"""A section of docs/accuracy.md: results of a study on two kinds of data, side by side."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -16,11 +16,11 @@ from cprsim.studies.paired import (
 )
 from cprsim.studies.predictors import told
 from cprsim.studies.tables import spread
-from tools.validation.beside import table
+from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
 _CHOSEN: Final = {"cpr-mfu", "cpr-vanilla"}
-#: What it means that the second data show that of a difference on the first.
+#: Conclusions from the second data on a difference on the first.
 _MEANING: Final = {
     "the same": "so the gain holds on both",
     "the other way round": "so on {0} it is a loss",
@@ -52,7 +52,7 @@ AUC of one policy less that of another, after the same failures
 
 
 def section(first: Study, second: Study) -> str:
-    """The whole section, of the seeds and points that both have."""
+    """Return the section, from the seeds and points that both have."""
     runs = _shared(first.runs, second.runs)
     seeds = runs[0]["seed"].nunique()
     labels = (first.label, second.label)
@@ -79,7 +79,7 @@ def best(studies: Sequence[Study]) -> str:
 
 
 def _at_first(label: str) -> str:
-    """As it stands at the beginning of a sentence."""
+    """Return a label for the beginning of a sentence."""
     return label[0].upper() + label[1:]
 
 
@@ -112,13 +112,13 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
         for system, difference in zip(systems, found, strict=True)
     ]
     heads = ("system", *labels, "difference", "p, adjusted", "p, equal", "verdict")
-    return table(heads, rows)
+    return markdown(heads, rows)
 
 
 def _pairs(runs: Sequence[pd.DataFrame]) -> list[_Pair]:
-    """Each difference on the first data, and that of the same policies on the second.
+    """Return each difference on the first data, and that of the same policies on the second.
 
-    Policies stand as on the first, the more accurate one first.
+    Policies are in the order of the first data, the more accurate one first.
     """
     first, second = (findings.compared_aucs(each) for each in runs)
     names = [name for name in first if name in second]
@@ -127,7 +127,7 @@ def _pairs(runs: Sequence[pd.DataFrame]) -> list[_Pair]:
 
 
 def _held(one: PairedDifference, other: PairedDifference) -> str:
-    """What the second data show of a difference on the first."""
+    """Return how a difference on the first data holds on the second."""
     if not other.is_significant:
         return "equal there" if other.is_equal else "not shown"
     if not one.is_significant:

@@ -22,7 +22,7 @@ class Source(NamedTuple):
 
     @property
     def scenario(self) -> Path:
-        """What is trained; its slopes are kept there as well."""
+        """The scenario that is trained; its slopes are kept there as well."""
         return SCENARIOS / f"train-{self.name}.toml"
 
     @property
@@ -39,7 +39,7 @@ class Source(NamedTuple):
         return findings.read_runs(self.runs)
 
     def about(self) -> dict[str, Any]:
-        """What is kept beside the runs: what they are of, and the versions they were made with."""
+        """Return what is known of the runs: their data and settings, and versions of libraries."""
         found: dict[str, Any] = json.loads(
             self.runs.with_suffix(".json").read_text(encoding="utf-8")
         )
@@ -48,5 +48,5 @@ class Source(NamedTuple):
 
 PLANTED: Final = Source("study", "planted samples", "")
 MOVIELENS: Final = Source("movielens", "MovieLens-100K", "-movielens")
-#: Of `make study`, by name; those whose data are at hand.
+#: Data of `make study` by name, without those that a user has to bring.
 SOURCES: Final = {each.name: each for each in (PLANTED, MOVIELENS)}

@@ -13,10 +13,10 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import load_scenario
 from cprsim.sim import engine as sim
 from tools.paths import DOCS, SCENARIOS
-from tools.validation import beside
+from tools.tables import write_csv
 
 PAGE = DOCS / "batch.md"
-#: Every scenario, beside the page.
+#: CSV file of every scenario; the page links it.
 TABLE = DOCS / "batch.csv"
 _HEADS = ("scenario", "policies", "replications of each", "difference")
 #: Those that are not of a fleet, whose every job is another scenario.
@@ -61,7 +61,7 @@ all entries of all ledgers is {most:g}. [performance.md](performance.md) has tim
 
 
 def is_there(path: Path) -> bool:
-    """Whether a scenario can be read: one needs a log that is not part of the repository."""
+    """Return whether a scenario can be read: one needs a log that is not in the repository."""
     try:
         load_scenario(path)
     except ScenarioError as error:
@@ -87,5 +87,5 @@ def page(rows: Sequence[Sequence[str]]) -> str:
 
 if __name__ == "__main__":
     made = [row(path) for path in SHIPPED]
-    beside.write(TABLE, _HEADS, made)
+    write_csv(TABLE, _HEADS, made)
     PAGE.write_text(page(made), encoding="utf-8")

@@ -23,11 +23,11 @@ from cprsim.trainer.validation.predicted import Predicted, pinned, predict
 from tools.counted import counted
 from tools.pages.predicted import BASE, CONFIG, of_interval
 from tools.paths import DOCS
-from tools.validation import beside
+from tools.tables import csv_line, markdown, write_csv
 
 #: Of a run's own count.
 _BOUND = 0.05
-#: Of the initial model and rows, beside the run's own.
+#: Seeds of further initial models and rows.
 MODELS = range(101, 111)
 #: Failures are pinned to steps, so that no cost changes a count.
 CALIBRATION = Calibration(0.01, 0.01, 0.01, 0.01, 0.01)
@@ -77,7 +77,7 @@ CONFIGURATIONS = (
 )
 
 
-#: Every run, beside the page.
+#: CSV file of every run; the page links it.
 TABLE = DOCS / "counted.csv"
 _HEADS = (
     *("configuration", "policy", "overrides", "seed", "counted"),
@@ -99,12 +99,12 @@ class Found(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Of the prediction from the run's own count."""
+        """Distance of the prediction from the run's own count."""
         return self.predicted / self.counted[0] - 1
 
     @property
     def from_mean(self) -> float:
-        """Of the prediction from the mean over initial models."""
+        """Distance of the prediction from the mean over initial models."""
         return self.predicted / fmean(self.counted) - 1
 
     @property
@@ -119,7 +119,7 @@ class Found(NamedTuple):
 
 
 def read(asked: Asked) -> tuple[Scenario, TrainerSection]:
-    """What is asked for."""
+    """Read the scenario of a run and its `[trainer]`."""
     mapping = load_mapping(CONFIG, [*BASE, *asked.overrides])
     return Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
 
@@ -135,7 +135,7 @@ def found(asked: Asked, models: Sequence[int] = ()) -> Found:
 
 
 def _alike(scenario: Scenario, predicted: Predicted, name: str) -> float:
-    """What the row model predicts of the same without knowing of batches and gradients."""
+    """Predict the same run with a row model that knows no batches and gradients."""
     mapping = predicted.scenario.mapping()
     for key in ("optimizer_rule", "gradient_directions", "batch"):
         mapping["model"].pop(key, None)
@@ -166,20 +166,12 @@ distances. [counted.csv](counted.csv) has every run.
 {summary}"""
 
 
-def _line(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    return _line(heads) + "| --- " * len(heads) + "|\n" + "".join(map(_line, rows))
-
-
 def _within(distances: Sequence[float]) -> str:
     return f"{sum(each <= _BOUND for each in distances)} of {len(distances)}"
 
 
 def _summary(all_found: Sequence[Found]) -> str:
-    """How many are within 5 %, and the largest distance, of each policy."""
+    """Return a table: the predictions within 5 % and the largest distance, by policy."""
     heads = (
         *("policy", "all alike", "predicted", "the mean itself", "from the mean"),
         *("largest, alike", "largest"),
@@ -194,7 +186,7 @@ def _summary(all_found: Sequence[Found]) -> str:
         mean = _within([abs(each.from_mean) for each in repeated]) if repeated else ""
         largest = [f"{100 * max(each):.1f} %" for each in (alike, predicted)]
         rows.append((policy, _within(alike), _within(predicted), best, mean, *largest))
-    return _table(heads, rows)
+    return markdown(heads, rows)
 
 
 def page(all_found: Sequence[Found]) -> str:
@@ -223,9 +215,9 @@ def main() -> None:
     all_found = []
     for asked in CONFIGURATIONS:
         all_found.append(found(asked, () if asked.policy == _MFU else MODELS))
-        sys.stderr.write(f"{beside.line(row(all_found[-1]))}\n")
+        sys.stderr.write(f"{csv_line(row(all_found[-1]))}\n")
         sys.stderr.flush()
-    beside.write(TABLE, _HEADS, map(row, all_found))
+    write_csv(TABLE, _HEADS, map(row, all_found))
     write_all(DOCS, {"counted.md": page(all_found).encode()})
 
 

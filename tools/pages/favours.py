@@ -8,6 +8,7 @@ from cprsim.basics.units import format_duration
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
 from tools.paths import DOCS, SCENARIOS
+from tools.tables import markdown
 
 PAGE = DOCS / "favours.md"
 REPLICATIONS = 1000
@@ -18,13 +19,13 @@ WAITS = (
     ("28 h", "20 min"),
     ("28 h", "2 h"),
 )
-#: Of the law of failures, and how many of its mean gaps the job lasts.
+#: Shape of the law of failures, and the length of the job in mean gaps.
 STARTS = ((0.675, 2), (0.675, 20), (1.0, 2), (1.5, 2))
 #: Mean time between failures of the job, and the target of CPR.
 TARGETS = (("28 h", 0.1), ("28 h", 0.01), ("4 h", 0.1), ("4 h", 0.01), ("1 h", 0.1))
 #: What MFU takes on the trainer, docs/performance.md: of distinct rows, a million, batches of 512.
 TRACKING = 0.027
-#: What can be said of what is free by default.
+#: Overrides that charge for what is free by default.
 CHARGES = {
     "nothing": (),
     "5 % of the saves fail, and are retried": ("storage.save_fails=0.05",),
@@ -39,6 +40,7 @@ CHARGES = {
     ),
     f"tracking takes {TRACKING:.1%}": (f"policies.cpr-mfu.slowdown={TRACKING}",),
 }
+Cells = tuple[str, ...]
 _USEFUL_H = 56  # of the scenario
 _COMPARED = ("full", "partial", "cpr")
 
@@ -92,7 +94,7 @@ fail, and so can those of a full restart with `cluster.holds_nodes = true`.
 `failures.while_waiting = false` excludes such failures, which **favours partial recovery**, the
 more the longer the wait is relative to the MTBF. Overhead, %:
 
-{waits_head}{waits}
+{waits}
 ## Where in a gap a job starts
 
 Rule 16. With `failures.ages = "new"` the first gap starts with the job: for laws with many early
@@ -100,14 +102,14 @@ failures (shape below 1) short jobs then have too many, which **favours the poli
 at a failure** ([validation.md](validation.md) compares logs). Gamma laws, failures a job, and the
 overhead of full and cpr, %:
 
-{starts_head}{starts}
+{starts}
 ## What meets a target on lost samples
 
 Rule 23. With `pls_interval = "E6"` CPR's interval is the paper's, which leaves out failures in
 saves and in recoveries, and the end of the job. That **favours CPR in time** where saves or
 recoveries are long relative to the interval. Exponential failures, a wait of 20 min, %:
 
-{targets_head}{targets}
+{targets}
 ## Costs that are charged only on request
 
 Rules 31 to 33, and keys of policies. By default no save or load fails and the store is always
@@ -119,7 +121,7 @@ of its share of a step. A server that is down loads its neighbours only with `jo
 down for a share wait / (nodes x MTBF) of the time, {spare:.2%} below, which **favours hot-swap** by
 as much of its waits. MTBF 28 h, wait 20 min, %:
 
-{charges_head}{charges}
+{charges}
 ## What lost learning is worth
 
 Rule 24. Lost updates cost a policy no time, which **favours policies without rollback**.
@@ -129,7 +131,7 @@ Rule 24. Lost updates cost a policy no time, which **favours policies without ro
 
 
 def played(*overrides: str, policies: tuple[str, ...] = _COMPARED) -> Result:
-    """The scenario with what is set."""
+    """Run the scenario with these overrides."""
     loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
     return cprsim.run(loaded, policies, REPLICATIONS)
 
@@ -140,22 +142,14 @@ def _cell(result: Result, policy: str, measure: str = "overhead") -> str:
     return f"{100 * row[measure]:.2f} ± {100 * half:.2f}"
 
 
-def _head(headings: tuple[str, ...]) -> str:
-    return _line(*headings) + f"|{'---|' * len(headings)}\n"
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |\n"
-
-
 def law(mtbf: str, wait: str) -> tuple[str, ...]:
-    """What is set in the scenario."""
+    """Return overrides of the scenario for exponential failures and a wait."""
     mean = f"failures.mean={mtbf}"
     return "failures.distribution=exponential", mean, f"costs.reschedule={wait}"
 
 
-def waits(mtbf: str, wait: str) -> str:
-    """A line of the first table."""
+def waits(mtbf: str, wait: str) -> Cells:
+    """Return the cells of a line of the first table."""
     off, on, held = (
         played(
             *law(mtbf, wait), f"failures.while_waiting={waiting}", f"cluster.holds_nodes={holds}"
@@ -164,21 +158,21 @@ def waits(mtbf: str, wait: str) -> str:
     )
     both = [_cell(each, name) for name in ("partial", "cpr") for each in (off, on)]
     learning = [_cell(each, "cpr", "pls") for each in (off, on)]
-    return _line(mtbf, wait, _cell(off, "full"), _cell(held, "full"), *both, *learning)
+    return mtbf, wait, _cell(off, "full"), _cell(held, "full"), *both, *learning
 
 
-def starts(shape: float, gaps: int) -> str:
-    """A line of the second table."""
+def starts(shape: float, gaps: int) -> Cells:
+    """Return those of the second table."""
     gamma = ("failures.distribution=gamma", f"failures.shape={shape}")
     mean = f"failures.mean={_USEFUL_H / gaps} h"
     runs = [played(*gamma, mean, f"failures.ages={ages}") for ages in ("new", "stationary")]
     failures = [f"{each.summary.loc['full', 'failures']:.2f}" for each in runs]
     overheads = [_cell(each, name) for name in ("full", "cpr") for each in runs]
-    return _line(f"{shape}", f"{gaps}", *failures, *overheads)
+    return f"{shape}", f"{gaps}", *failures, *overheads
 
 
-def targets(mtbf: str, target: float) -> str:
-    """A line of the third table."""
+def targets(mtbf: str, target: float) -> Cells:
+    """Return those of the third table."""
     cells = []
     for rule in ("E6", "mean"):
         keys = f"policies.cpr.target_pls={target}", f"policies.cpr.pls_interval={rule}"
@@ -186,31 +180,27 @@ def targets(mtbf: str, target: float) -> str:
         interval = format_duration(found.plans["cpr"].interval_s)
         said = interval if found.plans["cpr"].recovery == "partial" else "full recovery"
         cells += [said, _cell(found, "cpr", "pls"), _cell(found, "cpr")]
-    return _line(mtbf, f"{100 * target:g}", *cells)
+    return mtbf, f"{100 * target:g}", *cells
 
 
-def charges(what: str) -> str:
-    """A line of the fourth table."""
+def charges(what: str) -> Cells:
+    """Return those of the fourth table."""
     said = *law("28 h", "20 min"), "failures.while_waiting=true", *CHARGES[what]
     found = played(*said, policies=(*_COMPARED, "cpr-mfu"))
     overheads = [_cell(found, name) for name in _COMPARED]
-    return _line(what, *overheads, _cell(found, "cpr", "pls"), _cell(found, "cpr-mfu"))
+    return what, *overheads, _cell(found, "cpr", "pls"), _cell(found, "cpr-mfu")
 
 
 def page() -> str:
     """All of it."""
     return _PAGE.format(
         replications=f"{REPLICATIONS:,}",
-        waits_head=_head(_WAITS_HEAD),
-        starts_head=_head(_STARTS_HEAD),
-        targets_head=_head(_TARGETS_HEAD),
         tracking=TRACKING,
         spare=1200.0 / (16 * 28 * 3600),
-        charges_head=_head(_CHARGES_HEAD),
-        charges="".join(map(charges, CHARGES)),
-        waits="".join(waits(*each) for each in WAITS),
-        starts="".join(starts(*each) for each in STARTS),
-        targets="".join(targets(*each) for each in TARGETS),
+        charges=markdown(_CHARGES_HEAD, map(charges, CHARGES)),
+        waits=markdown(_WAITS_HEAD, (waits(*each) for each in WAITS)),
+        starts=markdown(_STARTS_HEAD, (starts(*each) for each in STARTS)),
+        targets=markdown(_TARGETS_HEAD, (targets(*each) for each in TARGETS)),
     )
 
 

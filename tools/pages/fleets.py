@@ -2,7 +2,7 @@
 
 Run `python -m tools.pages.fleets`, or `make validation`; it plays 17,000 jobs, which takes minutes.
 Ranges are of the table that tools/validation/fleet/fits.py wrote. Tests hold the page to the
-scenario as it is, to that table, and to fewer jobs played anew.
+current scenario, to that table, and to fewer jobs that they play.
 """
 
 import hashlib
@@ -17,57 +17,60 @@ from cprsim.runs.fleet_play import run_fleet
 from cprsim.runs.fleet_result import FleetResult
 from cprsim.scenario.mapping import load_mapping
 from tools.paths import DOCS
-from tools.validation import beside
+from tools.tables import between, markdown, write_csv
 from tools.validation.fleet.facts import DOMINANT, FACTS, JOBS, YEAR_S, dominant, measured
 from tools.validation.fleet.fits import read
 from tools.validation.fleet.ranges import fits_text, numbers, ranges_table
 from tools.validation.fleet.sets import SCENARIO
 
 PAGE: Final = DOCS / "fleets.md"
-#: How wide the facts leave each fitted number, beside the page.
+#: CSV file of the ranges that the facts leave each fitted number; the page links it.
 NUMBERS: Final = DOCS / "fleet-numbers.csv"
 
 
 def scenario_hash() -> str:
-    """Of the scenario but for its comments and title."""
+    """Return a hash of the scenario without its comments and title."""
     mapping = load_mapping(SCENARIO)
     del mapping["title"]
     return hashlib.sha256(json.dumps(mapping, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def facts_table(found: dict[str, float]) -> str:
-    """A row a fact: what is reported, what the fleet gives, by how much that is off."""
-    rows = ["| fact | reported | source | the fleet | off by |", "|---|---|---|---|---|"]
-    rows += [fact.row(found[fact.key]) for fact in FACTS]
+    """Return a table with a row a fact: the reported value, the fleet's, and their difference."""
+    rows = [fact.row(found[fact.key]) for fact in FACTS]
     for percentile, cause in DOMINANT.items():
         ours = dominant(found, percentile)
         off = "within" if ours == cause else "another"
-        rows.append(f"| what dominates at P{percentile} | {cause} | recalled | {ours} | {off} |")
-    return "\n".join(rows) + "\n"
+        rows.append((f"what dominates at P{percentile}", cause, "recalled", ours, off))
+    return markdown(("fact", "reported", "source", "the fleet", "off by"), rows)
 
 
 def laws_table(fleet: Fleet) -> str:
     """MTBFs and medians at both ends of the fleet's law."""
-    rows = ["| of the times between failures | reported | the fleet |", "|---|---|---|"]
     law = fleet.drawn["failures", "mean"]
     ends = [law.ends[end] / SECONDS["h"] for end in ("min", "max")]
     shape = fleet.example.failures.shape
     assert shape is not None
     medians = [_gamma_median(shape) * mean for mean in ends]
-    rows.append(f"| mean, h | 14 to 30 | {ends[0]:.1f} to {ends[1]:.1f} |")
-    rows.append(f"| median, h | 8 to 17 | {medians[0]:.1f} to {medians[1]:.1f} |")
-    return "\n".join(rows) + "\n"
+    rows = [
+        (f"{what}, h", reported, f"{least:.1f} to {most:.1f}")
+        for what, reported, (least, most) in (
+            ("mean", "14 to 30", ends),
+            ("median", "8 to 17", medians),
+        )
+    ]
+    return markdown(("of the times between failures", "reported", "the fleet"), rows)
 
 
 def _gamma_median(shape: float) -> float:
-    """Of a gamma law of mean 1."""
+    """Return the median of a gamma law of mean 1."""
     from scipy.special import gammaincinv  # noqa: PLC0415
 
     return float(gammaincinv(shape, 0.5)) / shape
 
 
 def predictions_table(result: FleetResult) -> str:
-    """What was fitted to nothing: a row a policy."""
+    """Return the table of predictions, a row a policy: nothing was fitted to these."""
     heads = (
         "policy",
         "overhead, %",
@@ -75,17 +78,17 @@ def predictions_table(result: FleetResult) -> str:
         *(f"P{p}" for p in (50, 75, 90, 95, 99)),
     )
     heads += ("PLS, %", "machine-years", "given back")
-    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for name, row in result.summary.iterrows():
         shares = ["overhead", "machine_overhead", *(f"overhead_p{p}" for p in (50, 75, 90, 95, 99))]
         cells = [f"{100 * row[key]:.2f}" for key in (*shares, "pls")]
         cells += [f"{row[key] / YEAR_S:,.0f}" for key in ("machine_s", "given_back_s")]
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+        rows.append((str(name), *cells))
+    return markdown(heads, rows)
 
 
 def of_fits(table: pd.DataFrame) -> dict[str, str]:
-    """What the page has of the fleets that fit, by the markers before it."""
+    """Return the parts of the page on fleets that fit, by their markers."""
     return {
         "fits": fits_text(table),
         "ranges": ranges_table(table),
@@ -93,7 +96,7 @@ def of_fits(table: pd.DataFrame) -> dict[str, str]:
 
 
 def refreshed(text: str, result: FleetResult, table: pd.DataFrame) -> str:
-    """The page with its tables made anew."""
+    """Return the page with fresh tables."""
     found = measured(result.of("full"))
     made = {
         "facts": facts_table(found),
@@ -103,9 +106,7 @@ def refreshed(text: str, result: FleetResult, table: pd.DataFrame) -> str:
         **of_fits(table),
     }
     for name, shown in made.items():
-        before, marker, rest = text.partition(f"<!-- {name} -->\n")
-        after = rest[rest.index("<!-- end -->") :]
-        text = f"{before}{marker}\n{shown}\n{after}"
+        text = between(text, name, shown)
     return text
 
 
@@ -114,4 +115,4 @@ if __name__ == "__main__":
     page = refreshed(PAGE.read_text(encoding="utf-8"), played, read())
     PAGE.write_text(page, encoding="utf-8")
     heads, *rows = numbers(read())
-    beside.write(NUMBERS, heads, rows)
+    write_csv(NUMBERS, heads, rows)

@@ -11,6 +11,7 @@ from typing import Final
 from cprsim.machine.phases import CAUSE_OF
 from cprsim.sim.outside import NAMES
 from tools.paths import DOCS, ROOT
+from tools.tables import between, markdown
 
 PAGE: Final = DOCS / "architecture.md"
 _MACHINE: Final = ROOT / "cprsim" / "machine"
@@ -29,7 +30,7 @@ def phases() -> dict[str, tuple[int, str]]:
 
 
 def branches(function: str, source: str) -> dict[str, str]:
-    """What a function does by phase: the name of the function that it calls, or of a phase.
+    """Return what a function does in each phase: the function that it calls, or the next phase.
 
     Raises
     ------
@@ -98,25 +99,17 @@ def followers() -> dict[str, tuple[str, str]]:
 
 def phases_table() -> str:
     """A row for each phase."""
-    rows = [f"| {' | '.join(_HEAD)} |", "|---" * len(_HEAD) + "|"]
-    follow = followers()
+    rows, follow = [], followers()
     for name, (number, comment) in phases().items():
         cause = f"`{NAMES[CAUSE_OF[number]]}`" if number < len(CAUSE_OF) else "takes no time"
-        cells = (
-            f"`{name}`",
-            comment,
-            cause,
-            *(f"`{each}`" if each else "" for each in follow[name]),
-        )
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+        then = (f"`{each}`" if each else "" for each in follow[name])
+        rows.append((f"`{name}`", comment, cause, *then))
+    return markdown(_HEAD, rows)
 
 
 def refreshed(text: str) -> str:
     """Return the page with a fresh table of phases."""
-    before, marker, rest = text.partition("<!-- phases -->\n")
-    after = rest[rest.index("<!-- end -->") :]
-    return f"{before}{marker}\n{phases_table()}\n{after}"
+    return between(text, "phases", phases_table())
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ turns and several times, then all are predicted, and then trained, again in turn
 written into build/predicted/ before anything is trained, and the page has their hashes.
 """
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -34,10 +32,10 @@ from cprsim.trainer.validation.compared import (
 )
 from cprsim.trainer.validation.validated import Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
-from tools.validation import beside
+from tools.tables import csv_text, markdown
 
 PAGE = "predicted.md"
-#: Every quantity that was compared, beside the page.
+#: CSV file of every quantity that was compared; the page links it.
 ALL = "predicted.csv"
 #: Every configuration, and the hash of its predictions.
 HASHES = "predicted-configurations.csv"
@@ -46,6 +44,8 @@ CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
 TABLE = "train-quick-predicted.csv"
 _WRITTEN = ROOT / "build" / "predicted"
+#: Rehearsals and runs of each configuration.
+_REPEATS = 5
 UPDATES = "updates_lost"
 _EXACT = ("pls", "failures", "lost_steps")
 
@@ -59,7 +59,7 @@ class Configuration(NamedTuple):
 
     @property
     def all_overrides(self) -> list[str]:
-        """Of all configurations, then its own."""
+        """Overrides of all configurations, then its own."""
         return [*BASE, *self.overrides]
 
 
@@ -120,7 +120,7 @@ CONFIGURATIONS = {
     "24 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=24"], 13),
     "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
     "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
-    "saves beside training": Configuration(("async",), of_interval("0.15 s", "async"), 16),
+    "background saves": Configuration(("async",), of_interval("0.15 s", "async"), 16),
     "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
@@ -182,7 +182,7 @@ class Found(NamedTuple):
 
 
 def rows_of(name: str, found: Validation) -> list[Found]:
-    """What is compared of a configuration: seconds of overhead, then counts of what there was."""
+    """Return the comparisons of a configuration: seconds of overhead, then counts above 0."""
     return [
         Found(name, each.policy, row)
         for each in found.compared
@@ -192,12 +192,12 @@ def rows_of(name: str, found: Validation) -> list[Found]:
 
 
 def all_rows(found: Mapping[str, Validation]) -> list[Found]:
-    """What is compared of all configurations."""
+    """Return the comparisons of all configurations."""
     return [row for name, each in found.items() for row in rows_of(name, each)]
 
 
 def seconds(found: Mapping[str, Validation]) -> pd.DataFrame:
-    """Each cause of overhead, and their sum: what the picture is drawn of."""
+    """Return each cause of overhead, and their sum, of which the picture is drawn."""
     return pd.DataFrame(
         [
             (name, policy, row.what, row.predicted, row.measured)
@@ -211,12 +211,11 @@ def seconds(found: Mapping[str, Validation]) -> pd.DataFrame:
 
 def beyond(rows: Sequence[Found]) -> str:
     """Return a table of the sums and counts that are not within their bounds."""
-    lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
-    told = (each for each in rows if each.row.what not in OVERHEAD_CAUSES)
-    return "\n".join([*lines, *(_line(each) for each in told if not each.row.within)]) + "\n"
+    shown = (each for each in rows if each.row.what not in OVERHEAD_CAUSES)
+    return markdown(_HEADS, (_cells(each) for each in shown if not each.row.within))
 
 
-def _line(found: Found) -> str:
+def _cells(found: Found) -> tuple[str, ...]:
     row = found.row
     if row.what in (*OVERHEAD_CAUSES, OVERHEAD):
         values = [f"{1e3 * each:,.0f} ms" for each in (row.predicted, row.measured, row.noise)]
@@ -226,7 +225,7 @@ def _line(found: Found) -> str:
         values.append(f"{row.off:+.2g}" if row.off else "0")
     if row.measured and row.off:
         values[-1] += f" ({row.percent(1)} %)"
-    return f"| {' | '.join((found.configuration, found.policy, row.what, *values))} |"
+    return found.configuration, found.policy, row.what, *values
 
 
 def biases(compared: pd.DataFrame) -> str:
@@ -291,7 +290,7 @@ def page(found: Mapping[str, Validation]) -> str:
 
 
 def _within(rows: Sequence[Found], *, chooses: bool) -> str:
-    """How many sums are within bounds, of policies that choose rows or of others."""
+    """Count sums within bounds, of policies that choose rows or of others."""
     of = [
         each.row.within
         for each in rows
@@ -318,7 +317,7 @@ def _hashes(found: Mapping[str, Validation]) -> str:
         for asked in [CONFIGURATIONS[name]]
     ]
     heads = ("configuration", "overrides", "seed", "SHA-256 of the predictions")
-    return "".join(f"{beside.line(each)}\n" for each in (heads, *rows))
+    return csv_text([heads, *rows])
 
 
 def measured(names: Sequence[str], repeats: int) -> dict[str, Validation]:
@@ -344,7 +343,7 @@ def measured(names: Sequence[str], repeats: int) -> dict[str, Validation]:
 
 
 def _asked(name: str, repeats: int) -> Validation:
-    """What is to be done of a configuration."""
+    """Return the validation of a configuration, of which nothing is done yet."""
     asked = CONFIGURATIONS[name]
     mapping = load_mapping(CONFIG, asked.all_overrides)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
@@ -353,23 +352,15 @@ def _asked(name: str, repeats: int) -> Validation:
 
 def main() -> None:
     """Measure, and write the table, its picture and the page."""
-    parser = argparse.ArgumentParser(prog="python -m tools.pages.predicted")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--only", action="append", choices=CONFIGURATIONS)
-    parser.add_argument("--into", type=Path, help="a folder in place of the docs, to try it out")
-    asked = parser.parse_args()
     forking.context()
-    found = measured(asked.only or list(CONFIGURATIONS), asked.repeats)
-    shown = seconds(found)
-    scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
-    write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
-    write_all(
-        figures,
-        {PICTURE: save_bytes(picture("predicted-measured").figure(scenarios / TABLE), "svg")},
-    )
+    found = measured(list(CONFIGURATIONS), _REPEATS)
+    shown = seconds(found).to_csv(index=False, float_format="%.6g")
+    write_all(SCENARIOS, {TABLE: shown.encode()})
+    drawn = picture("predicted-measured").figure(SCENARIOS / TABLE)
+    write_all(FIGURES, {PICTURE: save_bytes(drawn, "svg")})
     compared = everything(all_rows(found)).to_csv(index=False, float_format="%.6g")
     texts = {PAGE: page(found), ALL: compared, HASHES: _hashes(found)}
-    write_all(docs, {name: text.encode() for name, text in texts.items()})
+    write_all(DOCS, {name: text.encode() for name, text in texts.items()})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Write docs/reproduction.md and docs/figures/: every picture beside what is published of it.
+"""Write docs/reproduction.md and docs/figures/: every picture, with the published numbers.
 
-Run `python -m tools.pages.reproduction`, or `make figures`. What is published, and which columns
-of the pictures' tables stand beside it, is in tools/reproduction/.
+Run `python -m tools.pages.reproduction`, or `make figures`. The published numbers, and the columns
+of the pictures' tables that they are compared with, are in tools/reproduction/.
 """
 
 import csv
@@ -17,10 +17,10 @@ from cprsim.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
 from tools.reproduction.lines import HEADS, Line, printed, row, summary, table
 from tools.reproduction.sections import APART, SECTIONS
-from tools.validation import beside
+from tools.tables import csv_text
 
 PAGE = DOCS / "reproduction.md"
-#: Every published number, beside the page.
+#: CSV file of every published number; the page links it.
 TABLE = DOCS / "reproduction.csv"
 #: Rows up to which a section has its table on the page.
 _MOST = 10
@@ -94,7 +94,7 @@ def rows(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence
         for name in (*SECTIONS, *APART)
         for line, cell in zip(lines_of[name], cells_of[name], strict=True)
     ]
-    return "".join(f"{beside.line(each)}\n" for each in [("section", *HEADS), *found])
+    return csv_text([("section", *HEADS), *found])
 
 
 def _filled(text: str) -> str:

@@ -5,7 +5,7 @@ there and in the tests, are in tools/validation/cases.py.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,8 @@ from cprsim.contract.expected import expected
 from cprsim.formulas.pls import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
-from tools.validation import beside, published_section
+from tools.tables import markdown, write_csv
+from tools.validation import published_section
 from tools.validation.advice import section as advice_section
 from tools.validation.advice.regret import read as read_regrets
 from tools.validation.cases import (
@@ -35,9 +36,9 @@ from tools.validation.frailty_section import section as frailty_section
 from tools.validation.replayed_section import sections as logs_sections
 
 PAGE = DOCS / "validation.md"
-#: Every case, beside the page.
+#: CSV file of every case; the page links it.
 TABLE = DOCS / "validation.csv"
-#: Overheads in closed form, beside the page.
+#: CSV file of overheads in closed form; the page links it.
 FIRST_ORDER = DOCS / "first-order.csv"
 _HEADS = ("group", "case", "source", "exact", "simulated", "z", "replications")
 _FIRST_ORDER = ("scenario", "policy", "source", "to reproduce", "computed")
@@ -53,15 +54,14 @@ holds each mean to three standard errors of its exact value.
   `scenarios/*.toml`. Those of the CPR paper (Maeng et al., MLSys 2021) are partly recalled and not
   checked against its text.
 - **Calibrated** are the costs in `criteo-kaggle.toml`, `criteo-terabyte.toml` and
-  `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from the overheads
-  that the paper reports for full recovery and CPR (for the production run from full recovery alone,
-  with Kaggle's ratio of costs). So 8.5 %, 0.53 %, 8.2 %, 0.68 % and 12.5 % check the arithmetic,
+  `production.toml`: `save`, and the sum of `load` and `reschedule`, are solved from overheads that
+  the paper reports ([reproduction.md](reproduction.md)). To get these back checks the arithmetic,
   not the model.
 - **Predictions** are all other numbers, except naive partial recovery to first order, which is
   arithmetic on the same two numbers.
 
 Agreement shows that the simulator plays the model of [semantics.md](semantics.md), not that a
-cluster behaves like the model.
+cluster does.
 
 ## Simulated and exact means
 
@@ -133,10 +133,7 @@ The CPR paper's production-scale run: {trainers} trainers, {servers} servers, {u
 {failures} failures of {hit:g} servers each, so T_fail = {mtbf_h:g} h and k = {hit:g}. The target
 PLS is assumed; the costs are calibrated to the recalled 12.5 % of full recovery. To first order:
 
-| policy | target PLS | interval | overhead | less than full |
-| --- | --- | --- | --- | --- |
 {rows}
-
 A target PLS of 0.1 gives {at_tenth:.1f} % less overhead than full recovery, not the "over 91 %"
 that is reported. That needs an interval of {interval_h:.2f} h, from `save/interval + (load +
 reschedule)/T_fail = 0.09 x full`, and so a target PLS of {target:.3f} by (E5). Other costs, or
@@ -182,11 +179,11 @@ def sweep_section(measured: Sequence[Measured]) -> str:
         above=100 * (measured[best].exact / least_s - 1),
     )
     lines = [
-        _line(f"{tau_s:g} s", f"{each.exact:.7g}", simulated(each), f"{each.z:+.2f}")
+        (f"{tau_s:g} s", f"{each.exact:.7g}", simulated(each), f"{each.z:+.2f}")
         for tau_s, each in zip(SWEEP.intervals_s, measured, strict=True)
     ]
     heads = ("interval", "exact wall time", "simulated", "z")
-    return _join(text, _table(heads, lines), f"{SWEEP.replications:,} replications.\n")
+    return _join(text, markdown(heads, lines), f"{SWEEP.replications:,} replications.\n")
 
 
 class Production(NamedTuple):
@@ -201,7 +198,7 @@ class Production(NamedTuple):
 
 
 def production(reduction: float = 0.91) -> Production:
-    """What CPR gains in the production run, and the target PLS for a given reduction."""
+    """Return CPR's gain in the production run, and the target PLS for a given reduction."""
     tables = shipped("production")
     scenario = Scenario(**tables)
     context, costs = scenario.context, scenario.costs
@@ -227,14 +224,14 @@ def production_section() -> str:
     scenario, found = Scenario(**shipped("production")), production()
     context = scenario.context
     full_h = scenario.plan("full").interval_s / 3600
-    rows = [_line("full", "", f"{full_h:.2f} h", f"{100 * found.full:.2f} %", "")]
+    rows = [("full", "", f"{full_h:.2f} h", f"{100 * found.full:.2f} %", "")]
     for policy_pls, interval_s, overhead in (
         (scenario.policies["cpr"].target_pls, found.cpr_interval_s, found.cpr),
         (found.needed_pls, found.needed_interval_s, found.needed),
     ):
         less = 100 * (1 - overhead / found.full)
         rows.append(
-            _line(
+            (
                 "cpr",
                 f"{policy_pls:.3f}",
                 f"{interval_s / 3600:.2f} h",
@@ -249,7 +246,7 @@ def production_section() -> str:
         failures=scenario.failures.exactly,
         hit=context.servers_hit,
         mtbf_h=context.mtbf_s / 3600,
-        rows="\n".join(rows),
+        rows=markdown(("policy", "target PLS", "interval", "overhead", "less than full"), rows),
         at_tenth=100 * (1 - found.cpr / found.full),
         interval_h=found.needed_interval_s / 3600,
         target=found.needed_pls,
@@ -267,15 +264,15 @@ def page(rows: Sequence[Sequence[str]], sweep: str, *measured: str) -> str:
     listed = "".join(_listed(name, text.format(**figures)) for name, text in _GROUPS.items())
     off = max(abs(each.computed - each.published) for each in PREDICTED)
     predicted = _PREDICTED.format(count=len(PREDICTED), off=off), production_section()
-    compared = _join(_INTRO, _table(_SUMMARY, map(_summary_row, groups)), _SYMBOLS + listed)
+    compared = _join(_INTRO, markdown(_SUMMARY, map(_summary_row, groups)), _SYMBOLS + listed)
     return _join(compared, sweep, *predicted, *measured)
 
 
-def _summary_row(rows: Sequence[Sequence[str]]) -> str:
-    """Return the line of one group of cases."""
+def _summary_row(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the cells of one group of cases."""
     z = [float(cells[_HEADS.index("z")]) for cells in rows]
     beyond = (str(sum(abs(each) > limit for each in z)) for limit in (1, 2))
-    return _line(rows[0][0], str(len(rows)), *beyond, f"{max(z, key=abs):+.2f}")
+    return rows[0][0], str(len(rows)), *beyond, f"{max(z, key=abs):+.2f}"
 
 
 def _listed(group: str, text: str) -> str:
@@ -291,8 +288,8 @@ def write(path: Path = PAGE) -> None:
     picked = advice_section.section(read_regrets())  # measuring that again takes an hour
     apart = published, *logs, picked, choices_section()
     rows = [row(case, measure(case)) for case in CASES]
-    beside.write(TABLE, _HEADS, rows)
-    beside.write(FIRST_ORDER, _FIRST_ORDER, predicted_rows())
+    write_csv(TABLE, _HEADS, rows)
+    write_csv(FIRST_ORDER, _FIRST_ORDER, predicted_rows())
     text = page(rows, sweep, *apart)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
@@ -320,14 +317,6 @@ def predicted_rows() -> list[tuple[str, ...]]:
         (each.name, each.policy, each.source, f"{each.published:.4g}", f"{each.computed:.4g}")
         for each in PREDICTED
     ]
-
-
-def _table(heads: Sequence[str], lines: Iterable[str]) -> str:
-    return "\n".join([_line(*heads), _line(*["---"] * len(heads)), *lines]) + "\n"
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _join(*parts: str) -> str:

@@ -1,9 +1,9 @@
-"""Do what pages say, each in an empty folder, and see what comes of it.
+"""Carry out what pages say, each in an empty folder, and return what it prints.
 
 Blocks are taken in order. One whose first line is a comment with the name of a file is that file;
 other Python is run. In a console block each line after `$` is run, and the lines below it are what
-it prints. `pip install -e .` is not run: it would fetch things and change the environment. What it
-would leave behind is made by hand: the names of the entry points, beside the module.
+it prints. `pip install -e .` is not run: it would fetch things and change the environment. Instead
+a folder with the names of the entry points is written next to the module, as pip would do.
 
 Run `python -m tools.pages.walkthroughs` to refresh what the pages show; tests compare the two.
 """
@@ -30,7 +30,7 @@ _TOOK = re.compile(r"(?<=passed in )[\d.]+s")
 
 
 def followed(text: str, folder: Path) -> str:
-    """The page, with what its commands print when all that it says is done in `folder`."""
+    """Return the page with the output of its commands when they are run in `folder`."""
 
     def block(found: re.Match[str]) -> str:
         kind, body = found[1], found[2]
@@ -73,7 +73,7 @@ def _command(line: str, folder: Path) -> str:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """What it prints, without blanks at the ends of lines."""
+    """Return the output of a command, without blanks at the ends of lines."""
     done = subprocess.run(
         command,
         capture_output=True,

@@ -1,1 +1,1 @@
-"""What CPR and ECRM publish of each picture, beside what the picture draws."""
+"""Published numbers of CPR, ECRM and others, compared with those of the pictures."""

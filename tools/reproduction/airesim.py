@@ -60,7 +60,7 @@ def played(replications: int = 30) -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> list[Line]:
-    """What it publishes, beside what comes out."""
+    """Return its published numbers with ours."""
     return [
         *(line for report in REPORTS for line in _of(report, found)),
         Line(

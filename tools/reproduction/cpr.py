@@ -1,4 +1,4 @@
-"""What CPR publishes, beside what the tables of the pictures hold: lines for sections.py."""
+"""CPR's published numbers with those of the pictures' tables: lines for sections.py."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def percent(row: Any, measure: str = "overhead") -> Measured:
 
 
 def survival(found: LogFit) -> list[Line]:
-    """What is known of CPR's failures, and of the law that fits them."""
+    """Return known facts on CPR's failures, and the law that fits them."""
     keys = PRESETS["cpr-production"].keys
     law = Distribution(distribution=keys["distribution"], mean=keys["mean"], shape=keys["shape"])
     median = Measured(100 * float(law.quantile(np.array(0.5))) / law.expected_s)
@@ -146,7 +146,7 @@ def interval(found: Titled) -> list[Line]:
 
 
 def tradeoff(found: Titled) -> list[Line]:
-    """What learning is lost."""
+    """Return the learning lost at targets of PLS."""
     table = found.rows.set_index(["target", "policy"])
     note = "there is a whole number of saves, and (E5) takes a fraction of one"
     lines = [
@@ -164,12 +164,12 @@ def tradeoff(found: Titled) -> list[Line]:
     mfu, cpr = (table.loc[(0.1, name)] for name in ("cpr-mfu", "cpr"))
     fewer = Measured("yes" if mfu["updates_lost_high"] < cpr["updates_lost_low"] else "no")
     words, said = "cpr-mfu loses less learning than cpr", f"{_ABSTRACT} of accuracy"
-    note = "updates lost stand in for accuracy, which isn't modelled"
+    note = "updates lost, as accuracy isn't modelled"
     return [*lines, Line(words, "yes", said, "prediction", fewer, "", note)]
 
 
 def rows(found: RowLosses) -> list[Line]:
-    """Which tables are tracked, and what the trackers take."""
+    """Return the tables that are tracked, and the memory of the trackers."""
     terabyte = load_scenario(shipped("criteo-terabyte.toml"))
     published = {
         "Kaggle": (found.scenario, 99.6, 6.25, 0.78),
@@ -205,7 +205,7 @@ def _terabyte(found: Decision) -> list[Line]:
 
 
 def _checks(table: pd.DataFrame, points: list[tuple[str, float, tuple[Any, ...]]]) -> list[Line]:
-    """Simulated overheads beside the paper's equations."""
+    """Return simulated overheads with those of the paper's equations."""
     return [
         Line(words, number, _DERIVED, "check", percent(table.loc[where]), "%")
         for words, number, where in points

@@ -26,7 +26,7 @@ _BLOG: Final = "PyTorch blog, figure 7, stated"
 
 
 class Runs(NamedTuple):
-    """What is measured: rows of summaries, by the stall and by who can fail; and of the blog."""
+    """Rows of summaries: by the stall and whether nodes can fail in it; and of the blog."""
 
     waiting: dict[tuple[str, bool], Any]
     blog: Any
@@ -44,7 +44,7 @@ def played(replications: int = 400) -> Runs:
 
 
 def lines(found: Runs) -> list[Line]:
-    """All that is published, beside what comes out."""
+    """Return all published numbers with ours."""
     return [*_of_ft_hsdp(found), *_of_the_blog(found)]
 
 
@@ -94,7 +94,7 @@ def _of_the_blog(found: Runs) -> list[Line]:
 
 
 def _exactly(stall_min: float, fails: bool) -> float:
-    """The share of time in which training goes on.
+    """Return the share of time in which the job trains.
 
     Without failures meanwhile a gap and a stall alternate. If nodes can, stalls overlap, and no
     failure may have come within the last one: that of a queue of as many servers as customers.
@@ -104,7 +104,7 @@ def _exactly(stall_min: float, fails: bool) -> float:
 
 
 def _stalled(stall_min: float, fails: bool) -> Scenario:
-    """Nobody rolls back, no state is lost: all wait until the lost node is replaced."""
+    """Return a job without rollback or lost state, which waits until a lost node is replaced."""
     return Scenario(
         job={"useful_time": "1 d"},
         cluster={"parameter_servers": 1000, "holds_nodes": fails},
@@ -120,7 +120,7 @@ def _stalled(stall_min: float, fails: bool) -> Scenario:
 
 
 def _saving() -> Scenario:
-    """Nothing but saves and what is trained again."""
+    """Return a job with no costs but saves and lost work."""
     return Scenario(
         job={"useful_time": "30 d"},
         cluster={"parameter_servers": 8},

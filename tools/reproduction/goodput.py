@@ -81,7 +81,7 @@ def played(replications: int = 256) -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> list[Line]:
-    """What it publishes, beside what comes out."""
+    """Return its published numbers with ours."""
     return [
         Line(
             f"goodput, {each.name}",

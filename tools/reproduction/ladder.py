@@ -1,4 +1,4 @@
-"""What Meta publishes of effective training time, beside where the levers of ett-ladder end."""
+"""Meta's published effective training time, compared with the last levers of ett-ladder."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -39,7 +39,7 @@ _RUNS: Final = 20  # about as many, by which the engine is chosen
 
 
 class Other(NamedTuple):
-    """The job with another assumption, its MTBF calibrated anew to 59 %.
+    """The job with another assumption, and the MTBF at which it starts at 59 %.
 
     `times`: how long recovery is, of the job as it is.
     """
@@ -79,7 +79,7 @@ def lines(found: Titled) -> list[Line]:
 
 
 def faster(times: float, long: float = 1.0) -> dict[str, str]:
-    """What the lever sets where recovery is so many times faster, and so many times as long."""
+    """Return overrides for a recovery so many times faster, and so many times as long."""
     return {key: f"{minutes * long / times:.3g} min" for key, minutes in RECOVERY.items()}
 
 

@@ -1,9 +1,11 @@
-"""A published number beside a measured one, as docs/reproduction.md shows them."""
+"""Published numbers with measured ones, as docs/reproduction.md shows them."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from tools.tables import markdown
 
 HEADS = ("quantity", "published", "source", "role", "measured", "difference", "note")
 
@@ -19,7 +21,7 @@ class Measured(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is published of a quantity and what comes out, in `unit`.
+    """A published value of a quantity and the measured one, in `unit`.
 
     `source` also says how certain the published value is; `role`: whether it is an input, was
     calibrated to, or is predicted.
@@ -35,7 +37,7 @@ class Line(NamedTuple):
 
 
 def printed(measured: Measured) -> str:
-    """As it stands in the table: `"8.61 ± 0.17"`, both to the second digit of the latter."""
+    """Return the cell of a table: `"8.61 ± 0.17"`, both to the second digit of the latter."""
     value, half = measured
     if isinstance(value, str):
         return value
@@ -55,7 +57,7 @@ def parsed(cell: str) -> Measured:
 
 
 def agree(shown: Measured, again: Measured) -> bool:
-    """Whether what a page shows may be the same as what is measured again.
+    """Return whether a value on a page may be the same as one that is measured again.
 
     Without an interval to the last digit shown; with one, within twice the two half widths, which
     are about four standard errors: with a hundred rows, one false alarm in more than a hundred
@@ -75,7 +77,7 @@ def row(line: Line, cell: str) -> tuple[str, ...]:
 
 
 def difference(line: Line, cell: str) -> str:
-    """Of what is shown from what is published."""
+    """Return the distance of the shown value from the published one."""
     value = parsed(cell).value
     if isinstance(value, str) or isinstance(line.published, str):
         return "none" if value == line.published else "differs"
@@ -87,9 +89,8 @@ def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
     """Return all lines as a table of a page, which has neither sources nor notes."""
     shown = [place for place, head in enumerate(HEADS) if head not in ("source", "note")]
     found = (row(line, cell) for line, cell in zip(lines, cells, strict=True))
-    rows = [[cells[place] for place in shown] for cells in found]
-    heads = [HEADS[place] for place in shown]
-    return "".join(f"| {' | '.join(each)} |\n" for each in (heads, ["---"] * len(heads), *rows))
+    rows = ([cells[place] for place in shown] for cells in found)
+    return markdown([HEADS[place] for place in shown], rows)
 
 
 def summary(lines: Sequence[Line], cells: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What papers publish, by picture where there is one, and how to look at each again."""
+"""Sections of published numbers, by picture where there is one, and how to measure each again."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -144,7 +144,7 @@ SECTIONS: Final[dict[str, Section]] = {
         lambda: None,
     ),
 }
-#: What is published of what no picture shows, by the heading it stands under.
+#: Sections on published numbers without a picture, by their headings.
 APART: Final[dict[str, Section]] = {
     "Effective training time": Section(
         f"""FT-HSDP trains on 100,000 GPUs, with a failure every {effective.GAP_MIN:g} min. The

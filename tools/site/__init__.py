@@ -1,4 +1,4 @@
-"""What the site has beside the pages: parts that the code tells of itself, made as it is built."""
+"""Parts of the site's pages that are made from the code when the site is built."""
 
 from collections.abc import Callable
 from typing import Any

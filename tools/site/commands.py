@@ -16,7 +16,7 @@ def page() -> str:
 
 
 def names() -> list[str]:
-    """Of all commands, in their order in the help."""
+    """Return the names of all commands, in the order of the help."""
     return [each.callback.__name__ for each in app.registered_commands if each.callback]
 
 
@@ -34,7 +34,7 @@ def _command(function: Any) -> str:
 
 
 class _Parameter:
-    """An argument or option of a command, and what typer was told of it."""
+    """An argument or option of a command, and how typer declares it."""
 
     def __init__(self, name: str, annotation: Any, default: Any) -> None:
         kind, *metadata = get_args(annotation)

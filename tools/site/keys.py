@@ -18,7 +18,7 @@ def page() -> str:
     for name, value in schema["properties"].items():
         if "$ref" in value:
             parts += _section(f"`[{name}]`", f"{name}.", _model(value["$ref"]), definitions, 2)
-    parts.append("## `[policies.NAME]`\n\nEach system has keys of its own.\n")
+    parts.append("## `[policies.NAME]`\n\nKeys differ by system.\n")
     for each in schema["properties"]["policies"]["additionalProperties"]["oneOf"]:
         model = _model(each["$ref"])
         system = definitions[model]["properties"]["system"]["const"]

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 
 class _Page(HTMLParser):
-    """What a page links to, and what can be linked to in it."""
+    """The links of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the columns of `results.csv` are, and the keys of the JSON of a run: each in a line."""
+"""The columns of `results.csv`, and the keys of the JSON of a run: each in a line."""
 
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
     "slowdown_s": ColumnMeaning(
         "s", "How much longer than at full speed the training that counts took."
     ),
-    "stall_s": ColumnMeaning("s", "Snapshots of background saves, which hold training up."),
+    "stall_s": ColumnMeaning("s", "Snapshots of background saves, during which training waits."),
     "verify_s": ColumnMeaning("s", "Looking whether what was trained is sound."),
     "start_s": ColumnMeaning(
         "s", "Getting nodes, initialising, compiling, warming up; there with `costs.start` alone."
@@ -72,7 +72,7 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
     "carbon_kg": ColumnMeaning("kg", "CO2 of that; there with `prices.carbon` alone."),
 }
 
-#: Of a policy in the JSON of `run`, beside the measures.
+#: Keys of a policy in the JSON of `run`, other than measures.
 POLICY_KEYS: Final[dict[str, ColumnMeaning]] = {
     "system": ColumnMeaning("", "Its system."),
     "engine": ColumnMeaning("", "What played it: `sim` or `batch`."),
@@ -90,10 +90,10 @@ POLICY_KEYS: Final[dict[str, ColumnMeaning]] = {
     "memory_overhead": ColumnMeaning(
         "share", "Memory on top of that of the rows, as a share of it."
     ),
-    "spares": ColumnMeaning("", "Machines that stand ready."),
+    "spares": ColumnMeaning("", "Spare machines."),
     "costs": ColumnMeaning(
         "",
-        "Costs of its own by key: value, unit, basis (given, derived, assumed or unknown), and "
+        "Costs of the policy by key: value, unit, basis (given, derived, assumed or unknown), and "
         "what the value follows from.",
     ),
     "note": ColumnMeaning("", "What its plan has to say; there where it says something."),
@@ -130,7 +130,7 @@ A row a policy and replication; `Result.replications` in Python is the same tabl
 prices, and `policies`: an object a policy, by its name.
 
 {_table("key", POLICY_KEYS)}
-Beside these stand the measures {measures}: each with its statistics.
+It also has the measures {measures}: each with its statistics.
 
 ## Statistics of a measure
 

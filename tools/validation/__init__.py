@@ -1,1 +1,1 @@
-"""Simulated runs beside exact values, fitted laws and what systems publish."""
+"""Simulated runs compared with exact values, replayed logs and published figures."""

@@ -26,8 +26,12 @@ from cprsim.scenario.mapping import apply_override
 from cprsim.sim.engine import COLUMNS
 from tools.paths import SCENARIOS
 from tools.validation.exact import Uniform, fresh_makespan_s, renewal_count
-from tools.validation.formulas.makespan import async_cycle_s, async_makespan_s, partial_makespan_s
-from tools.validation.formulas.renewal import renewal_goodput
+from tools.validation.formulas import (
+    async_cycle_s,
+    async_makespan_s,
+    partial_makespan_s,
+    renewal_goodput,
+)
 
 Rows = NDArray[np.float64]  # shape (replications, len(COLUMNS)), or what a quantity makes of them
 Quantity = Callable[[Rows], Rows]

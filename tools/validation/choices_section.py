@@ -1,8 +1,4 @@
-"""The section of docs/validation.md that asks how often a verdict on the best is wrong.
-
-`python -m tools.validation.choices_section` measures it alone, in three minutes, and puts it in its
-place on the page.
-"""
+"""The section of docs/validation.md on how often a verdict on the best is wrong."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +8,7 @@ from scipy.stats import binomtest
 from cprsim.selection.certificate import FIRST, MOST
 from cprsim.selection.intervals import LEAST_MET
 from tools.paths import DOCS
-from tools.validation import beside
+from tools.tables import markdown, write_csv
 from tools.validation.worlds import KINDS, LAWS, Searched, certified, judged, missed
 
 HEADING = "## Which candidate is best"
@@ -22,7 +18,7 @@ COUNTS = (10, 30, 100, 300, 1000, 3000)
 #: Of a mean of rare failures: runs, how many fail, and samples.
 RUNS, FAILURES, SAMPLES = 1000, (10, 30, 100), 4000
 
-#: Verdicts after a fixed number of replications, beside the page.
+#: CSV file of verdicts after a fixed number of replications; the page links it.
 TABLE = DOCS / "choices.csv"
 _HEADS = (
     "candidates",
@@ -43,7 +39,7 @@ are Clopper and Pearson's of 95 %.
 
 """
 
-#: Verdicts of searches, beside the page; played is the mean of all candidates together.
+#: CSV file of verdicts of searches; played is the mean of all candidates together.
 SEARCHED = DOCS / "choices-searched.csv"
 _SEARCHED_HEADS = (
     *("candidates", "wrong best, %", "tied wrongly, %", "undecided, %"),
@@ -71,18 +67,20 @@ failure on average: how often the mean lies beyond the worse end, in percent (2.
 Student's t and for the interval that is used; after the comma how often there is one (from
 {LEAST_MET} failures on).
 
-| what a failure costs | {" | ".join(f"{each}: Student's t | used" for each in FAILURES)} |
-|{" --- |" * (2 * len(FAILURES) + 1)}
 """
+_ENDS_HEADS = (
+    "what a failure costs",
+    *(f"{each}: {of}" for each in FAILURES for of in ("Student's t", "used")),
+)
 
 
-def ends_row(law: str) -> str:
-    """How often intervals miss where failures cost what a law says, measured."""
+def ends_row(law: str) -> tuple[str, ...]:
+    """Measure how often intervals miss where the cost of a failure has this law."""
     cells = []
     for failures in FAILURES:
         student, ours, there = missed(law, failures, RUNS, SAMPLES)
         cells += [f"{100 * student:.1f}", f"{100 * ours:.1f}, {100 * there:.0f}"]
-    return f"| {law} | {' | '.join(cells)} |\n"
+    return law, *cells
 
 
 def row(kind: str, found: dict[int, Counter[str]]) -> tuple[str, ...]:
@@ -113,9 +111,11 @@ def certified_row(kind: str) -> tuple[str, ...]:
 def section() -> str:
     """Measure the section, and write `TABLE` and `SEARCHED`."""
     rows, found = [judged_row(kind) for kind in KINDS], [certified_row(kind) for kind in KINDS]
-    beside.write(TABLE, _HEADS, rows)
-    beside.write(SEARCHED, _SEARCHED_HEADS, found)
-    return _TEXT + fixed(rows) + searched(found) + _ENDS + "".join(map(ends_row, LAWS))
+    write_csv(TABLE, _HEADS, rows)
+    write_csv(SEARCHED, _SEARCHED_HEADS, found)
+    return (
+        _TEXT + fixed(rows) + searched(found) + _ENDS + markdown(_ENDS_HEADS, map(ends_row, LAWS))
+    )
 
 
 def searched(rows: Sequence[Sequence[str]]) -> str:
@@ -151,16 +151,3 @@ def _wrong(outcomes: Counter[str]) -> str:
 
 def _share(outcomes: Counter[str], name: str) -> str:
     return f"{100 * outcomes[name] / outcomes.total():.1f}"
-
-
-def write() -> None:
-    """Measure the section and put it in its place on the page."""
-    page = DOCS / "validation.md"
-    text = page.read_text(encoding="utf-8")
-    start = text.index(HEADING) if HEADING in text else len(text) + 1
-    before = text[:start] if start <= len(text) else text + "\n"
-    page.write_text(before + section(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()

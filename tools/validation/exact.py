@@ -1,4 +1,4 @@
-"""Exact means that `cprsim.formulas` does not have, each by a method of its own.
+"""Exact means that `cprsim.formulas` does not have, each by another method.
 
 None of this touches the simulator.
 """

@@ -1,4 +1,4 @@
-"""First-order predictions of the shipped scenarios, beside the figures that they must reproduce."""
+"""First-order predictions of the shipped scenarios, and the figures that they must reproduce."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from typing import Final
 import cprsim
 from cprsim.fitting.frailty_fit import FrailtyFit
 from tools.paths import DOCS, SHARED
-from tools.validation import beside
+from tools.tables import write_csv
 
 HEADING: Final = "## Nodes that fail far more often than others"
 _LANL: Final = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -17,7 +17,7 @@ LOGS: Final[dict[str, tuple[str, dict[str, int]]]] = {
     "Grid'5000 site6/c1": ("grid5000_fta/g5k_dev_site6_c1.tab.gz", {}),
 }
 
-#: Every log, beside the page.
+#: CSV file of every log; the page links it.
 TABLE: Final = DOCS / "frailty.csv"
 
 _TEXT: Final = f"""\
@@ -49,7 +49,7 @@ _HEADS: Final = (
 
 
 def found(name: str, exclude_worst: int = 0) -> FrailtyFit:
-    """What `cprsim fit --view uptime` finds in a log."""
+    """Fit a log as `cprsim fit --view uptime` does."""
     path, taken = LOGS[name]
     fitted = cprsim.fit(
         SHARED / path,
@@ -77,9 +77,9 @@ def row(name: str, fitted: FrailtyFit) -> tuple[str, ...]:
 
 
 def section() -> str:
-    """Return the section; write `TABLE` if all logs are at hand."""
+    """Return the section; write `TABLE` if no log is missing."""
     if all((SHARED / path).exists() for path, _ in LOGS.values()):
-        beside.write(TABLE, _HEADS, (row(name, found(name)) for name in LOGS))
+        write_csv(TABLE, _HEADS, (row(name, found(name)) for name in LOGS))
     return _TEXT
 
 

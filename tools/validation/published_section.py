@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Final
 
 from tools.paths import DOCS
-from tools.validation import beside
+from tools.tables import markdown, write_csv
 from tools.validation.systems import (
     accepted_loss,
     asynchronous,
@@ -36,17 +36,15 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
 #: In the order of the section, by the names of their modules.
 SYSTEMS: Final = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
-#: Every figure, beside the page.
+#: CSV file of every figure; the page links it.
 TABLE: Final = DOCS / "published.csv"
 
 _TEXT = f"""\
 {HEADING}
 
 [published.csv](published.csv) has each published figure and the simulated one, or a note on how
-else it is computed. *input*: the figure was put into the scenario. *calibrated*: a constant was
-fitted to it. *prediction*: it follows from inputs and calibrated constants of other rows.
-*repeated*: it follows from another row by arithmetic. The [systems'](systems/README.md) pages say
-what their models leave out.
+else it is computed. [Reproduction](reproduction.md) explains the roles. The
+[systems'](systems/README.md) pages say what their models leave out.
 
 """
 _TITLES = {"meta": "full, at Meta's scale", "asynchronous": "async"}
@@ -58,7 +56,7 @@ _SUMMARY = ("system", *_ROLES, "prediction farthest off: published, computed")
 def section() -> str:
     """Return the section, and write all rows into `TABLE`."""
     found = [cells for name in SYSTEMS for cells in table(name, rows(name))]
-    beside.write(TABLE, _HEADS, found)
+    write_csv(TABLE, _HEADS, found)
     return text(found)
 
 
@@ -66,7 +64,7 @@ def text(found: Sequence[Sequence[str]]) -> str:
     """Return the section, of all rows of `TABLE`."""
     systems = {cells[0]: None for cells in found}
     lines = [_summary_row(name, [each for each in found if each[0] == name]) for name in systems]
-    return _TEXT + "\n".join([_line(*_SUMMARY), _line(*["---"] * len(_SUMMARY)), *lines]) + "\n"
+    return _TEXT + markdown(_SUMMARY, lines)
 
 
 def rows(name: str) -> Sequence[Row]:
@@ -94,18 +92,14 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _summary_row(name: str, found: Sequence[Sequence[str]]) -> str:
-    """Return a system's line: its figures by role, and the worst of its predictions."""
+def _summary_row(name: str, found: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return a system's cells: its figures by role, and the worst of its predictions."""
     roles = [cells[3] for cells in found]
     predicted = [cells for cells in found if cells[3] == "prediction" and float(cells[4])]
     worst = "" if not predicted else "{1}: {4}, {5}".format(*max(predicted, key=_relative))
-    return _line(name, *(str(roles.count(role)) for role in _ROLES), worst)
+    return name, *(str(roles.count(role)) for role in _ROLES), worst
 
 
 def _relative(cells: Sequence[str]) -> float:
     published, computed = float(cells[4]), float(cells[5])
     return abs(computed / published - 1)
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"

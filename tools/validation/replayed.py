@@ -1,4 +1,4 @@
-"""Jobs under replayed logs beside the same jobs under the laws fitted to these logs."""
+"""Jobs under replayed logs, and the same jobs under the laws fitted to these logs."""
 
 import math
 import tarfile
@@ -21,7 +21,7 @@ LENGTHS: Final = (2, 6, 60)
 GAPS: Final = 6000
 MOST_JOBS: Final = 1000
 AGES: Final = ("new", "stationary")
-#: What CPR loses, beside what policies cost.
+#: The measure of CPR's loss; the others are overheads.
 PLS: Final = "PLS of cpr"
 MEASURES: Final = ("full", "cpr", PLS)
 _LANL = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 
     @property
     def there(self) -> bool:
-        """Whether the data are at hand."""
+        """True if its file exists."""
         return (SHARED / self.path).exists()
 
 
@@ -96,12 +96,12 @@ class Mean(NamedTuple):
 
     @classmethod
     def of(cls, summary: Any, policy: str, measure: str) -> "Mean":
-        """What a run found."""
+        """Return the mean of a run."""
         mean, high = (float(summary.loc[policy, each]) for each in (measure, f"{measure}_high"))
         return cls(mean, (high - mean) / 1.96)
 
     def z(self, other: "Mean") -> float:
-        """How far it lies above another, in standard errors of both."""
+        """Return how far it lies above another, in standard errors of both."""
         return (self.share - other.share) / math.hypot(self.error, other.error)
 
     def of_fewer(self, times: float) -> "Mean":
@@ -120,28 +120,28 @@ class Played(NamedTuple):
     repeated: float
 
     def z(self, measure: str) -> float:
-        """How far the law lies above the log, in standard errors.
+        """Return how far the law lies above the log, in standard errors.
 
-        Those of the log are of as many jobs as it has, as `cprsim fit --for` counts them: playing
-        the same failures again tells no more of the cluster that had them.
+        Those of the log count as many jobs as fit into it once, as in `cprsim fit --for`: playing
+        the same failures again adds no knowledge of the cluster.
         """
         return self.law[measure].z(self.log(measure))
 
     def log(self, measure: str) -> Mean:
-        """What the log says, with the error that a log of its length has."""
+        """Return the mean under the log, with the error that a log of its length has."""
         return self.replayed[measure].of_fewer(self.repeated)
 
     @property
     def law(self) -> dict[str, Mean]:
-        """What the law says, its clock being under way at the start."""
+        """Means under the law, its clock being under way at the start."""
         return self.by_age["stationary"]
 
     def z_of_replays(self, ages: str, measure: str) -> float:
-        """How far a law lies above the replays, in standard errors of what was played."""
+        """Return how far a law lies above the replays, in standard errors of the runs."""
         return self.by_age[ages][measure].z(self.replayed[measure])
 
     def excess(self, ages: str, measure: str) -> float:
-        """How far the law lies above the log, as a share of what the log takes."""
+        """Return how far the law lies above the log, as a share of the log's mean."""
         return self.by_age[ages][measure].share / self.replayed[measure].share - 1
 
 
@@ -165,19 +165,19 @@ class Compared:
 
     @property
     def has_clock(self) -> bool:
-        """Whether the law is adequate and its jobs depend on where in a gap they start."""
+        """True if the law is adequate and its jobs depend on where in a gap they start."""
         return has_clock(self.fit)
 
     @property
     def warned(self) -> str:
-        """Why `cprsim fit` doesn't stand for what the law costs in the mean; empty if it does."""
+        """The reason, by `cprsim fit`, why the mean of the law may be wrong; empty without one."""
         if not self.fit.verdict.adequate:
             return "no law is adequate"
         return "a guess" if any(each.endswith(": a guess.") for each in self.fit.notes) else ""
 
     @property
     def said(self) -> str:
-        """What `cprsim fit` says before anything is played, in short."""
+        """The findings of `cprsim fit` before anything is played, in short."""
         follow, moves = self.fit.dependence, self.fit.trend
         told = {
             self.warned or "adequate": True,
@@ -226,7 +226,7 @@ def compare(log: Log, folder: Path) -> Compared:
 
 
 def has_clock(fit: LogFit) -> bool:
-    """Whether a law is adequate, of a job, and not exponential."""
+    """Return whether a law is adequate, of a job, and not exponential."""
     exponential = fit.best.law.distribution == "exponential"
     return fit.verdict.adequate and fit.view.per == "job" and not exponential
 
@@ -272,7 +272,7 @@ def _unpacked(log: Log, folder: Path) -> Path:
 def _played(
     nodes: int, gap_s: float, gaps: int, jobs: int, failures: dict[str, Any]
 ) -> dict[str, Mean]:
-    """What each policy costs in jobs of so many mean gaps, and what CPR loses."""
+    """Return each policy's overhead in jobs of so many mean gaps, and CPR's PLS."""
     # Plans that both play: as `optimal` and a PLS of 0.1 over 8 servers are at the mean gap.
     full_s = math.sqrt(2 * 5.62 * 60 * gap_s)
     scenario = cprsim.Scenario(

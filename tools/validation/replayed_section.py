@@ -1,10 +1,6 @@
-"""The section of docs/validation.md that holds replayed logs against their fitted laws.
-
-`python -m tools.validation.replayed_section "LANL 4"` makes the rows of some logs anew.
-"""
+"""The section of docs/validation.md that compares replayed logs with their fitted laws."""
 
 import math
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from tools.paths import DOCS
-from tools.validation import beside, starts_section
+from tools.tables import markdown, write_csv
+from tools.validation import starts_section
 from tools.validation.replayed import (
     GAPS,
     LENGTHS,
@@ -26,7 +23,7 @@ from tools.validation.replayed import (
 )
 
 HEADING = "## Replayed logs against their fitted laws"
-#: Every row, beside the page.
+#: CSV file of every row; the page links it.
 TABLE = DOCS / "replayed-logs.csv"
 #: Standard errors from which on a difference is beyond chance.
 BEYOND = 3.0
@@ -60,49 +57,25 @@ _HEAD = (
 
 
 def sections(committed: str) -> tuple[str, str]:
-    """The section and the one on starts, and their tables written, if all logs are at hand.
+    """Return this section and the one on starts, and write their tables, if all logs are there.
 
-    Else both sections as they stand.
+    If a log is missing, return both sections of the `committed` page.
     """
     if not all(log.there for log in LOGS):
-        return as_it_stands(committed, HEADING), as_it_stands(committed, starts_section.HEADING)
+        return _section_of(committed, HEADING), _section_of(committed, starts_section.HEADING)
     with tempfile.TemporaryDirectory() as folder:
-        update({log: compare(log, Path(folder)) for log in LOGS})
-    return section(), starts_section.section()
+        found = {log: compare(log, Path(folder)) for log in LOGS}
+    write_csv(TABLE, _HEAD, (row for log in LOGS for row in rows(log, found[log])))
+    clocks = [log for log in LOGS if found[log].has_clock]
+    starts = (row for log in clocks for row in starts_section.rows(log, found[log]))
+    write_csv(starts_section.TABLE, starts_section.HEAD, starts)
+    return f"{_TEXT}{summary()}\n{_beyond()}\n{_repeated()}", starts_section.section()
 
 
-def update(found: dict[Log, Compared]) -> None:
-    """Write the rows of these logs into both tables, those of other logs as they are."""
-    clocks = {log: each for log, each in found.items() if each.has_clock}
-    own = {log.name: rows(log, each) for log, each in found.items()}
-    starts = {log.name: starts_section.rows(log, each) for log, each in clocks.items()}
-    for table, head, new, gone in (
-        (TABLE, _HEAD, own, ()),
-        (starts_section.TABLE, starts_section.HEAD, starts, {log.name for log in found}),
-    ):
-        every = {name: mine for name, mine in _by_log(table).items() if name not in gone} | new
-        names = [log.name for log in LOGS if log.name in every]
-        beside.write(table, head, (row for name in names for row in every[name]))
-
-
-def section() -> str:
-    """The section, by the rows of its table and of those on starts."""
-    return f"{_TEXT}{summary()}\n{_beyond()}\n{_repeated()}"
-
-
-def _by_log(table: Path) -> dict[str, list[Sequence[str]]]:
-    """The rows of a table by their logs."""
-    found = dict[str, list[Sequence[str]]]()
-    for row in pd.read_csv(table, dtype=str).itertuples(index=False, name=None):
-        found.setdefault(row[0], []).append(row)
-    return found
-
-
-def as_it_stands(committed: str, heading: str) -> str:
-    """The section of that heading on a page."""
-    start = committed.index(heading)
-    end = committed.find("\n## ", start)
-    return committed[start : end if end >= 0 else None]
+def _section_of(page: str, heading: str) -> str:
+    start = page.index(heading)
+    end = page.find("\n## ", start)
+    return page[start : end if end >= 0 else None]
 
 
 def rows(log: Log, found: Compared) -> list[Sequence[str]]:
@@ -122,7 +95,7 @@ def _cells(jobs: Played, measure: str) -> tuple[str, ...]:
 
 
 def _said(fit_says: str) -> str:
-    """What `fit` says of a law, in short."""
+    """Return the finding of `fit` on a law, in short."""
     return next((each for each in WARNINGS if fit_says.startswith(each)), "adequate")
 
 
@@ -135,17 +108,14 @@ def _z() -> pd.DataFrame:
 
 
 def summary() -> str:
-    """How many comparisons are beyond chance, by what was said beforehand."""
-    lines = ["| `fit` says | logs | comparisons | beyond 3 standard errors | largest z |\n"]
-    lines.append("| --- | --- | --- | --- | --- |\n")
-    found = _z()
+    """Return a table: comparisons beyond chance, by the finding of `fit`."""
+    found, lines = _z(), []
     for said in ("adequate", *WARNINGS):
         mine = found[found.said == said]
         beyond, largest = int((mine.z.abs() > BEYOND).sum()), max(mine.z, key=abs)
-        lines.append(
-            f"| {said} | {mine.log.nunique()} | {len(mine)} | {beyond} | {largest:+.1f} |\n"
-        )
-    return "".join(lines)
+        lines.append((said, mine.log.nunique(), len(mine), beyond, f"{largest:+.1f}"))
+    heads = ("`fit` says", "logs", "comparisons", "beyond 3 standard errors", "largest z")
+    return markdown(heads, lines)
 
 
 def _beyond() -> str:
@@ -165,7 +135,7 @@ def _beyond() -> str:
 
 
 def _repeated() -> str:
-    """Of adequate laws with a clock, what is beyond chance if replays count as new failures."""
+    """Return the differences under adequate laws that would be beyond chance for new failures."""
     table = pd.read_csv(starts_section.TABLE)
     surer = pd.read_csv(TABLE).set_index("log")["fit says"].map(_said) == "adequate"
     table = table[table.log.isin(surer[surer].index)]
@@ -189,19 +159,3 @@ def percent(mean: Mean) -> tuple[str, str]:
     """A mean and its standard error in percent, both to the second digit of the latter."""
     decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
     return f"{100 * mean.share:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"
-
-
-def main() -> None:
-    """Write the rows of the logs that are named, or begin so, and both sections of the page."""
-    names = tuple(sys.argv[1:])
-    with tempfile.TemporaryDirectory() as folder:
-        update({log: compare(log, Path(folder)) for log in LOGS if log.name.startswith(names)})
-    page = DOCS / "validation.md"
-    text = page.read_text(encoding="utf-8")
-    for heading, new in ((HEADING, section()), (starts_section.HEADING, starts_section.section())):
-        text = text.replace(as_it_stands(text, heading), new.rstrip() + "\n")
-    page.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

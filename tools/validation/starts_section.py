@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from tools.paths import DOCS
+from tools.tables import markdown
 from tools.validation.replayed import AGES, LENGTHS, MEASURES, Compared, Log, Played
 
 HEADING = "## Where in a gap a job starts"
-#: Every row, beside the page.
+#: CSV file of every row; the page links it.
 TABLE = DOCS / "starts.csv"
 HEAD = (
     *("log", "gaps"),
@@ -61,15 +62,15 @@ def _cells(jobs: Played) -> Iterator[tuple[str, str]]:
 
 
 def summary() -> str:
-    """How far the laws are off by length: all logs and measures together."""
+    """Return a table: distances of the laws from the logs by length, over all logs and measures."""
     table = pd.read_csv(TABLE)
-    lines = ["| gaps a job | ages | least and most above the log, % | root mean square of z |\n"]
-    lines.append("| --- | --- | --- | --- |\n")
+    heads = ("gaps a job", "ages", "least and most above the log, %", "root mean square of z")
+    lines = []
     for gaps in LENGTHS:
         for ages in AGES:
             mine = table[table.gaps == gaps]
             above = mine.filter(regex=f", {ages}, % above the log$").to_numpy()
             rms = float((mine.filter(regex=f", {ages}, z$").to_numpy() ** 2).mean() ** 0.5)
-            told = f"{above.min():+.1f} to {above.max():+.1f} | {rms:.1f}"
-            lines.append(f"| {gaps} | `{ages}` | {told} |\n")
-    return "".join(lines)
+            ends = f"{above.min():+.1f} to {above.max():+.1f}"
+            lines.append((gaps, f"`{ages}`", ends, f"{rms:.1f}"))
+    return markdown(heads, lines)

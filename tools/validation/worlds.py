@@ -32,8 +32,8 @@ class World:
 
     A run costs `quiet`, and `failure` times the sum of what its failures cost, each drawn from
     `law`: `common` of it is the same for all candidates. It loses `lost` times the same sum,
-    `bound` at most. With the chance `anew` it costs 0.3 to 0.7 more: it starts anew. Failures in
-    a run are Poisson with mean `rate`.
+    `bound` at most. With the chance `restarts` it starts again from zero, which costs 0.3 to 0.7
+    more. Failures in a run are Poisson with mean `rate`.
     """
 
     quiet: Floats
@@ -43,25 +43,25 @@ class World:
     common: float = 0.5
     lost: Floats | None = None
     bound: float = 1.0
-    anew: Floats | None = None
+    restarts: Floats | None = None
     same: frozenset[int] = field(default_factory=frozenset)  # plans identical to the first
 
     @property
     def means(self) -> Floats:
-        """What candidates cost in truth."""
-        restarts = 0.0 if self.anew is None else 0.5 * self.anew
-        return self.quiet + self.rate * self.failure + restarts
+        """The true means of the candidates."""
+        added = 0.0 if self.restarts is None else 0.5 * self.restarts
+        return self.quiet + self.rate * self.failure + added
 
     @property
     def keeps(self) -> NDArray[np.bool_]:
-        """Whether they keep to the bound in truth."""
+        """True where the true mean is within the bound."""
         if self.lost is None:
             return np.ones(len(self.quiet), bool)
         return self.rate * self.lost <= self.bound
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        """Of the mean loss."""
+        """The bound on the mean loss."""
         return () if self.lost is None else (Bound("pls", self.bound),)
 
     def sample(self, rng: Rng, count: int) -> PairedSample:
@@ -78,11 +78,11 @@ class World:
         objective = self.quiet[:, None] + self.failure[:, None] * sums
         met = np.tile(failures.astype(float), (candidates, 1))
         unmet = None
-        if self.anew is not None:
-            again = rng.random((candidates, count)) < self.anew[:, None]
+        if self.restarts is not None:
+            again = rng.random((candidates, count)) < self.restarts[:, None]
             objective += again * rng.uniform(0.3, 0.7, objective.shape)
             met += again
-            unmet = (self.anew > 0).astype(float)
+            unmet = (self.restarts > 0).astype(float)
         bounded = np.zeros((candidates, 0, count))
         if self.lost is not None:
             bounded = (self.lost[:, None] * sums)[:, None, :]
@@ -157,23 +157,36 @@ def bounded(rng: Rng) -> World:
     return _spent(rng, means, rate, lost=lost, bound=0.02)
 
 
-def anew(rng: Rng) -> World:
-    """Two; the cheaper starts anew in 0.1 to 1 % of the runs, and is the dearer for it."""
+def restarted(rng: Rng) -> World:
+    """Two; the cheaper restarts from zero in 0.1 to 1 % of the runs, and is the dearer for it."""
     chance = 10 ** rng.uniform(-3, -2)
     dearer = 0.5 * chance * rng.uniform(0.3, 0.9)
     return World(
-        np.array([0.01 + dearer, 0.01]), np.array([0.02, 0.02]), 1.0, anew=np.array([0.0, chance])
+        np.array([0.01 + dearer, 0.01]),
+        np.array([0.02, 0.02]),
+        1.0,
+        restarts=np.array([0.0, chance]),
     )
 
 
 KINDS: Final[dict[str, Callable[[Rng], World]]] = {
     each.__name__: each
-    for each in (two_rare, two_very_rare, equal, near, near_rare, spread, skewed, bounded, anew)
+    for each in (
+        two_rare,
+        two_very_rare,
+        equal,
+        near,
+        near_rare,
+        spread,
+        skewed,
+        bounded,
+        restarted,
+    )
 }
 
 
 def missed(law: str, failures: int, runs: int, samples: int) -> tuple[float, float, float]:
-    """How often the mean of runs in which failures are rare lies beyond one end of its interval.
+    """Return how often a mean of runs with rare failures lies beyond one end of its interval.
 
     The worse end of Student's at 95 %; that of `intervals`; and how often this one has ends.
     """
@@ -220,7 +233,7 @@ def judged(kind: str, count: int, worlds: int, seed: int = 0) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Searched:
-    """What `certify` and KN came to, over worlds of a kind.
+    """Outcomes of `certify` and KN over worlds of a kind.
 
     `played`, `kn_played`: mean of the replications of all candidates of a world together.
     `kn_wrong`: worlds in which KN named one that is worse than the best by more than `WITHIN`.
@@ -278,7 +291,7 @@ def kim_nelson(
     eta = ((2 * miss / (count - 1)) ** (-2 / (first - 1)) - 1) / 2
     h2 = 2 * eta * (first - 1)
     taken = np.arange(first, most + 1)
-    ends = [[most] * count for _ in range(count)]  # after how many one falls out beside another
+    ends = [[most] * count for _ in range(count)]  # replications until one is out
     for i in range(count):
         for other in range(i):
             gap = objective[i] - objective[other]

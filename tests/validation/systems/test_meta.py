@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.validation.formulas.shares import exact_ettr, mttf_s
+from tests.formulas.forms import exact_ettr, mttf_s
 from tools.validation.systems.meta import INTERVAL_S, NODES, RATE_PER_DAY, SAVE_S, ettr, mttf_h
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.validation.formulas.shares import single_fault_plt
+from tools.validation.formulas import single_fault_plt
 from tools.validation.systems.partial_experts import (
     EXPERTS,
     INTERVAL,

@@ -2,11 +2,7 @@
 
 import pytest
 
-from tools.validation.formulas.shares import (
-    group_survival,
-    relative_throughput,
-    wasted_per_failure_s,
-)
+from tests.formulas.forms import group_survival, relative_throughput, wasted_per_failure_s
 from tools.validation.systems.peer_memory import (
     ITERATION_S,
     MEASURED,

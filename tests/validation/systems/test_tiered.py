@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.validation.formulas.makespan import two_level_pattern_s
+from tests.formulas.forms import two_level_pattern_s
 from tools.validation.systems.tiered import (
     FAR_APART,
     PATTERNS,

@@ -1,1 +1,1 @@
-"""How good the settings are that `advise` finds, and how often its certificates are wrong."""
+"""Quality of the settings that `advise` finds, and the share of its certificates that is wrong."""

@@ -1,7 +1,7 @@
 """The best of a job by brute force: every system at every setting of a grid, and no search.
 
-Who is worse than others on few timelines is left out, and the rest meets more of them, up to as
-many as a mean needs to be known well. No rule and no start of a search counts here.
+Policies that are worse than others on few timelines are left out. The rest meets more of them, as
+many as an accurate mean needs. No rule and no start of a search counts here.
 """
 
 import itertools
@@ -58,7 +58,7 @@ class Truth:
 
     @property
     def mean(self) -> float:
-        """Of what was to be least."""
+        """Mean of the objective."""
         return float(self.objective.mean())
 
     def less(self, other: "Truth") -> tuple[float, float]:
@@ -67,7 +67,7 @@ class Truth:
         return float(apart.mean()), float(apart.std() / math.sqrt(len(apart)))
 
     def keeps(self, trials: Trials, standard_errors: float = 0.0) -> bool:
-        """Whether its means keep to all bounds, or miss them by no more than so much."""
+        """Return whether its means are within all bounds, or over them by no more than so much."""
         return all(
             values.mean() - standard_errors * values.std() / math.sqrt(values.size)
             <= bound.most + 1e-12
@@ -94,7 +94,7 @@ def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
 
 
 def truth(trials: Trials, policies: Sequence[Policy]) -> list[Truth]:
-    """As many replications of each as can be had, on timelines that nothing was chosen by."""
+    """Play as many replications of each as time allows, on timelines that chose nothing."""
     until = _FRESH + count(trials, policies, LAST_S, FEWEST, MOST)
     return played(trials, policies, range(_FRESH, until))
 
@@ -132,7 +132,7 @@ def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
 
 
 def _hopeful(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
-    """Without those that get nowhere, as a run of them has no end."""
+    """Leave out policies that make no progress, as a run of them has no end."""
     context, shares = trials.scenario.context, []
     for each in policies:
         plan = trials.plan(each)
@@ -183,7 +183,7 @@ def _with_all(policy: Policy, values: dict[str, Any]) -> Policy | None:
 
 
 def _first_cut(found: Sequence[Truth], trials: Trials, stay: int) -> list[Policy]:
-    """The best, and the best few of each system beside them."""
+    """Return the best, and the best few of each system."""
     ranked = _ranked(found, trials)
     systems: dict[str, list[Policy]] = {}
     for each in ranked:
@@ -194,13 +194,13 @@ def _first_cut(found: Sequence[Truth], trials: Trials, stay: int) -> list[Policy
 
 
 def _ranked(found: Sequence[Truth], trials: Trials) -> list[Policy]:
-    """Those that may keep to the bounds, the best first, each setting once."""
+    """Return the policies that may be within the bounds, the best first, each setting once."""
     able = sorted((each for each in found if each.keeps(trials, 2)), key=lambda each: each.mean)
     return list({each.policy.model_dump_json(): each.policy for each in able}.values())
 
 
 def _with_between(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
-    """And those between the grid's points beside the best of each system."""
+    """Add settings between the points of the grid that are next to the best of each system."""
     found = {each.model_dump_json(): each for each in policies}
     best = {each.system: each for each in reversed(policies)}
     for policy in best.values():

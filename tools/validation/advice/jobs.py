@@ -55,7 +55,7 @@ _RANGES: Final[dict[str, Callable[[float], float]]] = {
 
 @dataclass(frozen=True)
 class Question:
-    """A job, and what is asked of it: keywords of `advise`."""
+    """A job, and keywords of `advise`."""
 
     number: int
     values: dict[str, float]
@@ -88,7 +88,7 @@ def question(number: int) -> Question:
 
 
 def _systems(values: dict[str, float]) -> tuple[str, ...] | None:
-    """All; all that don't start lost shards anew; those alone that live by checkpoints."""
+    """Return all; all that restore lost shards; or those that restore checkpoints."""
     chosen = _first(values["systems"], ((0.4, "all"), (0.7, "restoring"), (1, "saving")))
     if chosen == "saving":
         return _SAVING
@@ -193,7 +193,7 @@ def _failures(values: dict[str, float], servers: int, trainers: int) -> dict[str
 
 
 def _policies(values: dict[str, float]) -> dict[str, Any]:
-    """Full recovery, and in parts of the jobs systems that have to be told more."""
+    """Return full recovery, and for some jobs systems that need further keys."""
     snapshot, iteration = f"{values['snapshot_s']} s", f"{values['iteration_s']} s"
     tables: dict[str, dict[str, Any]] = {
         "async": {"snapshot": snapshot},

@@ -1,8 +1,8 @@
-"""What `advise` picks beside the best by brute force, and whether its certificate was right.
+"""Picks of `advise` compared with the best by brute force, and whether certificates are right.
 
-Run `python -m tools.validation.advice.regret` to ask all the questions and write what came of them
-to `TABLE`; two quiet cores take over an hour. A number after it asks so many alone, from the first
-on. Those that have an answer there aren't asked again: remove the table to ask them all.
+Run `python -m tools.validation.advice.regret` to write the outcome of every question to `TABLE`;
+two quiet cores take over an hour. With a number it takes only so many questions, from the first
+on. Questions with an outcome in the table are left out: remove the table to repeat them all.
 """
 
 import math
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def ask(number: int) -> Outcome:
-    """The advice of one question beside brute force."""
+    """Compare the advice on one question with brute force."""
     asked = question(number)
     began = time.perf_counter()
     advice = advise(
@@ -122,7 +122,7 @@ def _compared(asked: Question, advice: Advice, trials: Trials, seconds: float) -
 
 
 def _regret(picked: Truth | None, least: Truth | None) -> tuple[float, float]:
-    """What the pick takes more than the best; 0 where nobody keeps to the bounds, as was said."""
+    """Return the cost of the pick over the best; 0 where no policy is within the bounds."""
     if picked is None:
         return (0.0, 0.0) if least is None else (math.inf, 0.0)
     if least is None:
@@ -133,7 +133,7 @@ def _regret(picked: Truth | None, least: Truth | None) -> tuple[float, float]:
 def _verdict_of(
     advice: Advice, picked: Truth | None, its: Iterable[Truth], trials: Trials
 ) -> tuple[str, str]:
-    """How a certificate is wrong, if it is, and who shows it."""
+    """Return how a certificate is wrong, if it is, and the policy that shows it."""
     if picked is None or advice.verdict == "undecided":
         return "", ""
     if not picked.keeps(trials, SURE):
@@ -180,7 +180,7 @@ def table(found: Iterable[Outcome]) -> pd.DataFrame:
 
 
 def read() -> pd.DataFrame:
-    """What was written, in the order of the questions."""
+    """Return the outcomes in `TABLE`, in the order of the questions."""
     kept: Any = pd.read_csv(TABLE, keep_default_na=False, na_values=["nan"])
     return kept
 
@@ -193,7 +193,7 @@ def write(count: int = JOBS, workers: int = 2) -> None:
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         for each in as_completed([pool.submit(ask, number) for number in left]):
             if each.exception() is not None:
-                pool.shutdown(cancel_futures=True)  # else all others would be asked in vain
+                pool.shutdown(cancel_futures=True)  # so that this failure ends the program
             kept.append(table([each.result()]))
             text = pd.concat(kept).sort_values("number").to_csv(index=False, **_AS_TEXT)
             write_all(TABLE.parent, {TABLE.name: text.encode()})

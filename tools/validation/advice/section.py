@@ -1,19 +1,17 @@
-"""The section of docs/validation.md that holds what `advise` picks against brute force.
+"""The section of docs/validation.md that compares picks of `advise` with brute force.
 
-`python -m tools.validation.advice.section` puts it in its place on the page, from the outcomes that
-`tools.validation.advice.regret` wrote.
+Its numbers are those of the outcomes that `tools.validation.advice.regret` wrote.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from scipy.stats import binomtest
 
-from tools.paths import DOCS
+from tools.tables import markdown
 from tools.validation.advice.brute import FEWEST, MOST
 from tools.validation.advice.jobs import JOBS
-from tools.validation.advice.regret import SURE, read
-from tools.validation.choices_section import HEADING as NEXT
+from tools.validation.advice.regret import SURE
 
 HEADING: Final = "## What `advise` picks"
 #: What is aimed at: percent of the useful time in the mean, and percent of certificates.
@@ -78,22 +76,4 @@ def _summary(found: pd.DataFrame) -> str:
         ),
         "picks that break a bound": f"{told['broken']:.0f}",
     }
-    return _table(("", ""), rows.items())
-
-
-def _table(heads: tuple[str, ...], rows: Any) -> str:
-    lines = [heads, ("---",) * len(heads), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def write() -> None:
-    """Put the section in its place on the page."""
-    page = DOCS / "validation.md"
-    text = page.read_text(encoding="utf-8")
-    following = text.index(NEXT) if NEXT in text else len(text)
-    start = text.index(HEADING) if HEADING in text else following
-    page.write_text(text[:start] + section(read()) + "\n" + text[following:], encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()
+    return markdown(("", ""), rows.items())

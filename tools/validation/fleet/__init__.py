@@ -1,1 +1,1 @@
-"""What is known of CPR's production fleet, and all the fleets that fit it as well as ours."""
+"""Known facts on CPR's production fleet, and other fleets that fit them as well as ours."""

@@ -1,4 +1,4 @@
-"""What is known of the jobs of CPR's production fleet, and how far jobs of ours are from it."""
+"""Known facts on the jobs of CPR's production fleet, and the distance of our jobs from them."""
 
 import math
 from collections.abc import Mapping
@@ -42,16 +42,15 @@ class Fact:
     source: str
 
     def off(self, value: float) -> float:
-        """How far a value lies outside; 0 within."""
+        """Return the distance of a value from the range; 0 within."""
         return min(value - self.low, 0.0) + max(value - self.high, 0.0)
 
-    def row(self, value: float) -> str:
-        """The line of the table, given what the fleet has."""
+    def row(self, value: float) -> tuple[str, ...]:
+        """Return the cells of the table, given the fleet's value."""
         places = 0 if value >= 1000 else 2
         off = self.off(value)
         shown = "within" if off == 0 else f"{off:+.{places}f}"
-        cells = (self.words, self.reported, self.source, f"{value:,.{places}f}", shown)
-        return f"| {' | '.join(cells)} |"
+        return self.words, self.reported, self.source, f"{value:,.{places}f}", shown
 
 
 #: Of the jobs' overhead, in percent.
@@ -105,5 +104,5 @@ def misses(found: Mapping[str, float]) -> list[float]:
 
 
 def distance(found: Mapping[str, float]) -> float:
-    """How far jobs are from the facts: the root of the sum of the squares of all `misses`."""
+    """Return the distance of jobs from the facts: the root of the sum of squared `misses`."""
     return math.hypot(*misses(found))

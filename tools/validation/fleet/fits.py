@@ -21,7 +21,7 @@ from tools.validation.fleet.sets import FITTED, SCENARIO, SHIPPED, fleet_of
 TABLE: Final = SCENARIO.with_name(f"{SCENARIO.stem}-fits.csv")
 #: The first of the fleet's jobs, to save time.
 JOBS: Final = 6000
-#: Sets beside the shipped one.
+#: Sets that are looked for.
 SETS: Final = 30
 #: So many jobs are played again by a test, and their mean overhead is held to the table.
 FEW: Final = 64
@@ -40,7 +40,7 @@ def played(values: Mapping[str, float], jobs: int = JOBS) -> FleetResult:
 
 
 def all_rows(search: Search) -> Iterator[dict[str, Any]]:
-    """Of the shipped set, number 0, then of those that are found."""
+    """Yield the rows of the shipped set, number 0, then of those that are found."""
     yield from rows(0, SHIPPED, search)
     for number, values in enumerate(islice(search.found(), SETS), 1):
         yield from rows(number, values, search)

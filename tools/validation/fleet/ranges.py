@@ -1,10 +1,10 @@
-"""What docs/fleets.md says of the fleets that fit: how many, their numbers, their predictions."""
+"""Parts of docs/fleets.md on the fleets that fit: their count, numbers and predictions."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
 
+from tools.tables import markdown
 from tools.validation.fleet import facts
 from tools.validation.fleet.fits import JOBS
 from tools.validation.fleet.search import SEEDS
@@ -24,7 +24,7 @@ _POLICIES: Final = ("tuned", "cpr")
 
 
 def fits_text(table: pd.DataFrame) -> str:
-    """How many sets there are, and how near."""
+    """Return how many sets there are, and their distance from the facts."""
     others = table["set"].nunique() - 1
     near = table["near"].iloc[0]
     off = table.loc[table["set"] != 0, "distance"]
@@ -68,9 +68,4 @@ def ranges_table(table: pd.DataFrame) -> str:
             ends = f"{mine[column].min():,.{places}f}", f"{mine[column].max():,.{places}f}"
             cells.append(" to ".join(ends))
         rows.append(cells)
-    return _table(heads, rows)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "".join(f"| {' | '.join(each)} |\n" for each in lines)
+    return markdown(heads, rows)

@@ -1,8 +1,7 @@
 """Jobs of the production fleet under full recovery in NumPy: all at once, 100 times as fast.
 
-They do what `cprsim.runs.fleet` has such jobs do: blocking saves, one law of gaps, a wait of its
-own for each job. A test holds each of those that the simulator would draw to the time that it takes
-there.
+They are the jobs of `cprsim.runs.fleet`: blocking saves, one law of gaps, a wait for each job. A
+test compares each job that the simulator would draw with its time there.
 """
 
 from typing import Final, NamedTuple
@@ -37,13 +36,13 @@ _VALUES: Final = (
 
 
 class Jobs(NamedTuple):
-    """What jobs are made of: values by their keys in the scenario, gaps in gaps of mean 1."""
+    """Values of jobs by their keys in the scenario, and gaps in units of the mean gap."""
 
     values: dict[str, Array]
     gaps: Array
 
     def played(self, fleet: Fleet) -> pd.DataFrame:
-        """As `cprsim.runs.fleet_result.FleetResult.replications`, as far as the facts go."""
+        """Play them; return the columns of `FleetResult.replications` that the facts need."""
         useful, size, wait, mean, interval, *nodes = (self.values[key] for key in _VALUES)
         storage = fleet.example.storage
         write, read = float(storage.write or np.inf), float(storage.read or np.inf)
@@ -73,7 +72,7 @@ class Smooth:
         self._gaps = gaps / law.expected_s
 
     def jobs(self, fleet: Fleet) -> Jobs:
-        """Of any fleet whose laws are those of the production fleet with other numbers."""
+        """Return jobs of a fleet that differs from the production fleet in numbers of its laws."""
         laws = {dotted(path): law for path, law in fleet.drawn.items()}
         values = {key: _quantile(laws[key], share) for key, share in self._shares.items()}
         return Jobs(values, self._gaps)
@@ -92,7 +91,7 @@ class AsSimulated:
         self._gaps = np.concatenate(gaps)[:jobs].T / law.expected_s
 
     def jobs(self, fleet: Fleet) -> Jobs:
-        """Of any fleet whose failures have the law of the production fleet."""
+        """Return jobs of a fleet whose failures have the law of the production fleet."""
         values = {dotted(path): self._drawn(law, dotted(path)) for path, law in fleet.drawn.items()}
         return Jobs(values, self._gaps)
 

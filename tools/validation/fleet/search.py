@@ -109,7 +109,7 @@ class Search:
         return None
 
     def fits(self, found: Mapping[str, float]) -> bool:
-        """Whether jobs with these facts fit as well as those of the shipped set."""
+        """Return whether jobs with these facts fit as well as those of the shipped set."""
         return (
             facts.distance(found) <= self.near
             and all(facts.dominant(found, at) == cause for at, cause in facts.DOMINANT.items())
@@ -124,7 +124,7 @@ class Search:
 
 
 def _by_chance(law: Distribution) -> list[float]:
-    """How far the shipped set is from the facts by each of several seeds."""
+    """Return the distances of the shipped set from the facts, by several seeds."""
     seeds = range(1, SEEDS + 1)
     jobs = (AsSimulated(law, facts.JOBS, seed) for seed in seeds)
     return [facts.distance(_measured(SHIPPED, each)) for each in jobs]

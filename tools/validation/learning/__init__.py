@@ -1,1 +1,1 @@
-"""What lost learning is worth, measured on the lab's own model."""
+"""The price of lost learning, measured on the lab's model."""

@@ -1,4 +1,4 @@
-"""What servers lose and when: conditions whose losses one price of learning should foretell."""
+"""Losses of servers, few and many, early and late: one price of learning should predict them."""
 
 from typing import Final, NamedTuple
 

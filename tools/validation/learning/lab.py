@@ -43,7 +43,7 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Lost:
-    """What a run lost, and how well its model ranks.
+    """Losses of a run, and how well its model ranks.
 
     `pls`: of CPR's equation (E4). `updates_lost`: share of the updates of rows. `change_lost`:
     share of the way that all rows go (the sum of the lengths of their steps). `learning_lost`: mean

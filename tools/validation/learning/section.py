@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.studies.predictors import Contest, contest, explained_share
 from tools.paths import DOCS
-from tools.validation.beside import table
+from tools.tables import markdown
 from tools.validation.learning.measured import TABLE
 
 #: Measures of a run, in words.
@@ -24,7 +24,7 @@ MEASURES: Final = {
 _RULES: Final = {"adagrad": "Adagrad", "sgd": "SGD"}
 _PRIORITY: Final = "MFU"
 
-#: What a unit of learning lost costs by condition, beside the page.
+#: CSV file of the cost of a unit of learning lost by condition; the page links it.
 COSTS: Final = DOCS / "learning-costs.csv"
 
 _TEXT: Final = """\
@@ -103,7 +103,7 @@ def _shares(
                 f"{predictor.explained_high:.2f}) [{single:.2f}]"
             )
         rows.append(tuple(cells))
-    return table(("measure", *(f"{data}, {_RULES[rule]}" for data, rule in found)), rows)
+    return markdown(("measure", *(f"{data}, {_RULES[rule]}" for data, rule in found)), rows)
 
 
 def _explained(measure: NDArray[np.float64], drops: NDArray[np.float64]) -> float:

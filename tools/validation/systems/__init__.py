@@ -1,1 +1,1 @@
-"""What each system publishes, beside what runs of it give: `rows()` of each module."""
+"""Published figures of each system with those of its runs: `rows()` of each module."""

@@ -38,7 +38,7 @@ def _lives(days: int) -> tuple[Mean, Mean]:
 
 
 def failures_in_ten_days(days: int = 400) -> Mean:
-    """Of the whole job."""
+    """Return the failures of the whole job."""
     return _lives(days)[0]
 
 
@@ -48,7 +48,7 @@ def share_lost(days: int = 400) -> Mean:
 
 
 def days_lost_at_worst() -> float:
-    """What one failure loses of its shard if it strikes just before a snapshot is taken, days."""
+    """Return the loss of a shard that fails just before a snapshot is taken, days."""
     # One each ten days, on the second in which a snapshot is due.
     scenario = _scenario(100.5, {"distribution": "empirical", "durations": ["10 d"], "ages": "new"})
     runs = played(scenario, "p", 1, seed=0)

@@ -11,13 +11,13 @@ BOUND_PERCENT = 3.5
 
 
 def cycle() -> Measured:
-    """Of saves that take longer to land than their interval is, s."""
+    """Measure the cycle of saves that take longer to land than their interval, s."""
     (case,) = (case for case in ASYNC if case.printed == "47.4067")
     return measure(case)
 
 
 def overhead_percent(useful_time_s: float = 20_000.0) -> float:
-    """What saving costs under CheckFreq's rule, in % of the training in the second half of a job.
+    """Return the cost of saves by CheckFreq's rule, in % of training in the second half of a job.
 
     Steps of 0.4 s, snapshots of 0.6 s, saves of 8 s: 20 steps at first, a stall of 7.5 %.
     """
@@ -45,7 +45,7 @@ def _wall_s(useful_time_s: float) -> float:
 
 
 def rows() -> list[Row]:
-    """Every figure, beside what is computed."""
+    """Return every figure with the computed one."""
     return [
         Row(
             system=SYSTEM,

@@ -72,7 +72,7 @@ def bandwidth(bits: int, variant: str = "intermittent") -> float:
 
 
 def kept(bits: int, saves: int, variant: str = "intermittent") -> float:
-    """What a restore reads after so many saves, over a full checkpoint; all that must be kept."""
+    """Return the bytes that a restore reads after so many saves, over a full checkpoint."""
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log.csv"
         # Ten minutes after that save, whose stall of 7 s is over.
@@ -101,7 +101,7 @@ def modified_percent(intervals: int) -> float:
 
 
 def rows() -> list[Row]:
-    """Every figure, beside what is computed."""
+    """Return every figure with the computed one."""
     recalled = f"{SOURCE} (recalled)"
     skew = "skew of Meta's traces, vectors of 64; which bits go with the ends is inferred"
     ten = "modified in 10 intervals, at least"

@@ -1,4 +1,4 @@
-"""ECRec's evaluation beside what its authors published, played by `cprsim.gallery.ecrec`."""
+"""ECRec's published evaluation compared with runs of `cprsim.gallery.ecrec`."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ _OFF_NOTE = "no time of a save is nearer than 0.67 points to this and to Ckpt-30
 
 
 def rows() -> list[Row]:
-    """All published figures beside simulated ones."""
+    """Return all published figures with simulated ones."""
     return [*normal_rows(), *ablation_rows(), *recovery_rows(), *ratio_rows()]
 
 
@@ -61,7 +61,7 @@ def normal_rows() -> list[Row]:
 
 
 def ablation_rows() -> list[Row]:
-    """What each mechanism costs, and ECRM's share of what checkpoints do."""
+    """Return the cost of each mechanism, and ECRM's over that of checkpoints."""
     parts = (
         ("overhead, Original, whole", 18.2, ECREC[4]),
         ("overhead, Original, no NN replication", 5.2, WITHOUT_REPLICATION),
@@ -102,7 +102,7 @@ def recovery_rows() -> list[Row]:
 
 
 def _of_a_load(model: str, interval: int, case: str) -> Role:
-    """What a recovery from a checkpoint is: a load, and a known part of an interval.
+    """Return the role of a recovery from a checkpoint: a load, and a known part of an interval.
 
     A model has one load time, so one row of each says something, and the other five say it again.
     """
@@ -114,7 +114,7 @@ def _of_a_load(model: str, interval: int, case: str) -> Role:
 
 
 def ratio_rows() -> list[Row]:
-    """How many times as fast as a checkpoint of average age a rebuild is.
+    """Return the speed of a rebuild over that of a recovery from a checkpoint of average age.
 
     Each is a quotient of two rows of figure 12, or the figure there was taken from it.
     """

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import erlang_b
+from tools.validation.formulas import erlang_b
 from tools.validation.systems.mean import Mean, mean_of, played, ratio_of
 from tools.validation.systems.row import Row
 
@@ -72,7 +72,7 @@ def stalled_h(pool: Pool, repair: str) -> Mean:
 
 
 def takeover_s() -> float:
-    """What one failure of PHOENIX's largest published job stops the training for.
+    """Return the time for which a failure stops PHOENIX's largest published job, s.
 
     65e9 parameters with 12 B of optimizer state each on 512 GPUs, 128 nodes of 4 at 4 x 200 Gbit/s
     (Perlmutter); detection is part of the takeover.

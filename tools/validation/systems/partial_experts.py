@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import mean_staleness_s, single_fault_plt
+from tools.validation.formulas import mean_staleness_s, single_fault_plt
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Row
 
 #: GPT-125M-8E: K = 2 of 8 experts every 32 iterations, an iteration being a second here.
 EXPERTS, PER_SAVE, INTERVAL = 8, 2, 32
-#: The run length at which one fault in the middle loses 3.75 %; the paper doesn't tell it.
+#: The run length at which one fault in the middle loses 3.75 %; the paper doesn't give it.
 ITERATIONS = 1280
 
 
@@ -61,7 +61,7 @@ def size_of_one_expert() -> float:
 
 
 def rows() -> list[Row]:
-    """Published figures beside computed ones."""
+    """Return published figures with computed ones."""
     paper = "PEC/MoC-System (arXiv 2408.04307v3)"
     return [
         Row(

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.shares import step_from_throughput_s
+from tools.validation.formulas import step_from_throughput_s
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Role, Row
 
@@ -47,7 +47,7 @@ def _runs(state: str, save_s: float) -> dict[str, dict[str, Floats]]:
             model={"embedding": state},
             failures={"trace": str(log)},
             policies={
-                # Both copy beside training. The one saves as often as the store can take it.
+                # Both copy while the job trains; `remote` saves as often as the store can take it.
                 "remote": {"system": "async", "snapshot": "0 s"},
                 "memory": {
                     "system": "peer-memory",
@@ -61,7 +61,7 @@ def _runs(state: str, save_s: float) -> dict[str, dict[str, Floats]]:
 
 
 class Wasted(NamedTuple):
-    """What one failure costs on average: training that is done again, and loading, s."""
+    """Mean cost of a failure: training that is repeated, and loading, s."""
 
     again_s: float
     load_s: float
@@ -156,7 +156,7 @@ TABLE_8 = (
 
 @cache
 def throughput_percent(step_s: float, block_s: float, system: str) -> float:
-    """Of 100 steps, each ended by a save that stops training for `block_s`."""
+    """Return the throughput of 100 steps, each with a save that stops training for `block_s`."""
     policies = {
         "full": {"system": "full", "interval": f"{step_s!r} s"},
         "peer-memory": {

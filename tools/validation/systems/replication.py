@@ -1,4 +1,4 @@
-"""What Li et al. (OSDI 2014) say of copies, by simulation.
+"""Figures of Li et al. (OSDI 2014) on copies, by simulation.
 
 They publish no cost of a failure but that recovery takes about a second; the rest are sums, which
 hold whatever the job.
@@ -14,7 +14,7 @@ from tools.validation.systems.mean import Floats, played
 from tools.validation.systems.row import Row
 
 SOURCE = "Li et al., OSDI 2014"
-#: Cards that pushed updates fill: what goes over them besides makes training so much longer.
+#: Pushed updates fill the cards, so all other traffic makes training longer.
 _FULL: dict[str, Any] = {
     "job": {"useful_time": "1000 s", "network": "8 GB/s"},
     "model": {"embedding": "80 GB"},
@@ -48,7 +48,7 @@ def _one_failure() -> dict[str, Floats]:
 
 
 def recovery_s() -> float:
-    """How much longer one failure makes a job."""
+    """Return the time that one failure adds to a job, s."""
     return float(_one_failure()["wall"][0] - 1000)
 
 

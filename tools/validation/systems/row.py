@@ -1,4 +1,4 @@
-"""One published figure beside what cprsim computes."""
+"""One published figure, and the value that cprsim computes."""
 
 from typing import Literal, NamedTuple
 

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
-from tools.validation.formulas.makespan import first_order_overhead
+from tools.validation.formulas import first_order_overhead
 from tools.validation.systems.mean import Mean, mean_of, played
 from tools.validation.systems.row import Row
 
@@ -91,7 +91,7 @@ def first_order() -> float:
 
 @cache
 def cheap_levels_gain(saves_per_failure: float) -> float:
-    """How much more efficient a cheap level makes a job that fails every so many remote saves."""
+    """Return the gain by a cheap level of a job that fails every so many remote saves, a share."""
     rate, load_s = 1 / saves_per_failure, 0.0
     cheap = Pattern(
         *(0, 0, 1 / CHEAPER, 1.0),
@@ -122,7 +122,7 @@ def blocking_share(save_s: float, interval_s: float) -> float:
 
 
 def rows() -> list[Row]:
-    """Published figures beside computed ones."""
+    """Return published figures with computed ones."""
     found = [
         Row(
             "tiered",
@@ -167,7 +167,7 @@ def rows() -> list[Row]:
             35.0,
             100 * cheap_levels_gain(8.0),
             "%",
-            "'up to'; here with a failure every 8 saves to the store, which SCR doesn't tell",
+            "'up to'; here with a failure every 8 saves to the store, which SCR doesn't give",
         )
     )
     return found

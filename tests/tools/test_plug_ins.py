@@ -4,14 +4,14 @@ import tomllib
 
 import pytest
 
-from tools import torchrec
+from tools import plug_ins
 from tools.paths import ROOT
 
 NONE = "ERROR: No matching distribution found for fbgemm-gpu-cpu==1.8.0\n"
 
 
 def test_the_page_has_versions_and_the_torch_of_all_other_tests():
-    found = torchrec.installs(torchrec.PAGE.read_text(encoding="utf-8"))
+    found = plug_ins.PLUG_INS["torchrec"].installs
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert [line[0] for line in found] == ["install"] * 4
@@ -21,20 +21,20 @@ def test_the_page_has_versions_and_the_torch_of_all_other_tests():
 
 
 def test_where_there_is_no_wheel_one_line_says_so(monkeypatch):
-    monkeypatch.setattr(torchrec.platform, "machine", lambda: "riscv64")
-    monkeypatch.setattr(torchrec.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(torchrec.platform, "python_version_tuple", lambda: ("3", "15", "0"))
+    monkeypatch.setattr(plug_ins.platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(plug_ins.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(plug_ins.platform, "python_version_tuple", lambda: ("3", "15", "0"))
 
-    assert torchrec._excused(f"Looking\n{NONE}") == (
+    assert plug_ins._excused(f"Looking\n{NONE}") == (
         "No matching distribution found for fbgemm-gpu-cpu==1.8.0 on Linux riscv64 with Python 3.15"
     )
 
 
 def test_all_else_that_goes_wrong_is_an_error_and_so_is_that_where_there_are_wheels(monkeypatch):
     with pytest.raises(SystemExit, match="disk full"):
-        torchrec._excused("disk full")
-    monkeypatch.setattr(torchrec.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(torchrec.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(torchrec.platform, "python_version_tuple", lambda: ("3", "11", "7"))
+        plug_ins._excused("disk full")
+    monkeypatch.setattr(plug_ins.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(plug_ins.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(plug_ins.platform, "python_version_tuple", lambda: ("3", "11", "7"))
     with pytest.raises(SystemExit, match="No matching distribution"):
-        torchrec._excused(NONE)
+        plug_ins._excused(NONE)
