@@ -28,7 +28,7 @@ from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
 from cprsim.runs import runner
-from cprsim.studies import outputs as study_outputs
+from cprsim.trainer.studies import outputs as study_outputs
 from tests.mistakes import GOOD, LAW
 from tests.studies.test_command import SMALL
 
@@ -125,7 +125,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "simulate", compute)
     monkeypatch.setattr(trained, "_ready", lambda: None)
     monkeypatch.setattr("cprsim.trainer.lab.forking.context", compute)
-    monkeypatch.setattr("cprsim.studies.play.play", compute)
+    monkeypatch.setattr("cprsim.trainer.studies.play.play", compute)
     monkeypatch.setattr("cprsim.clusters.run.play", compute)
 
 

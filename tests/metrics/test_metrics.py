@@ -228,7 +228,7 @@ def test_without_the_extra_it_is_said_what_to_install(call, package, monkeypatch
     def absent(name):
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("cprsim.metrics.catalogue.import_module", absent)
+    monkeypatch.setattr("cprsim.metrics.import_module", absent)
     with pytest.raises(
         UsageError,
         match=re.escape(

@@ -14,9 +14,9 @@ from scipy import stats
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES, Basis
+from cprsim.runs.selection.bounds import Quality
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
-from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import _notes, best_table
 from cprsim.sweeps.store import StoredPoint

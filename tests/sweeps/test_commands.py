@@ -12,7 +12,7 @@ from rich.console import Console
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.selection.bounds import Quality
+from cprsim.runs.selection.bounds import Quality
 from cprsim.sweeps.display import best_table
 from tests.sweeps.processes import SCENARIO
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
-from cprsim.selection.certificate import FIRST, MOST
-from cprsim.selection.intervals import LEAST_MET
+from cprsim.runs.selection.certificate import FIRST, MOST
+from cprsim.runs.selection.intervals import LEAST_MET
 from tools.paths import DOCS
 from tools.validation import beside
 from tools.validation.worlds import KINDS, LAWS, Searched, certified, judged, missed

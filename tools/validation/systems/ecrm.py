@@ -1,9 +1,9 @@
-"""ECRec's evaluation beside what its authors published, played by `cprsim.gallery.ecrec`."""
+"""ECRec's evaluation beside what its authors published, played by `cprsim.report.gallery.ecrec`."""
 
 from typing import Any
 
 from cprsim.formulas.ecrec import coding_slowdown, commit_slowdown
-from cprsim.gallery.ecrec import (
+from cprsim.report.gallery.ecrec import (
     CASES,
     CKPT,
     ECREC,
