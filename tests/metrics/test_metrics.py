@@ -160,6 +160,7 @@ def test_opentelemetrys_json_has_every_policy(result):
     }
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
     pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     run, out = tmp_path / "run", tmp_path / "run.prom"

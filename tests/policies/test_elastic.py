@@ -44,6 +44,7 @@ def scenario(failures: dict[str, Any] | None = None, **cluster: int) -> Scenario
     )
 
 
+@pytest.mark.slow
 def test_against_waiting_and_against_spares() -> None:
     """Waiting costs the time of a machine; fewer servers a few percent of it; spares none."""
     names, wall = ["elastic", "partial"], COLUMNS.index("wall")

@@ -31,6 +31,7 @@ def test_how_often_copies_are_all_hit_at_once(copies: int, hit: int) -> None:
     assert (lost == 0).mean() == pytest.approx(share, abs=3 * spread)
 
 
+@pytest.mark.slow
 def test_how_long_a_ring_stands_that_nobody_mends() -> None:
     """8 servers that live 100 s on average, for 40 s, none of them replaced.
 

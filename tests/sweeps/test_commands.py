@@ -221,6 +221,7 @@ def said_in(svg: str) -> str:
     return " ".join(" ".join(re.findall(r"<text[^>]*>([^<]*)<", svg)).split())
 
 
+@pytest.mark.slow
 def test_a_map_is_drawn_within_the_bounds_of_the_table(capsys):
     more = ("--vary", "costs.load=1 min,2 min", "--vary", "costs.save=1 min,9 min")
     *_, err = swept(capsys, *VARY, *more, "--best", "--map", "map.svg", "--at", "costs.load=60 s")
