@@ -28,7 +28,7 @@
 import math
 
 import cprsim
-from cprsim.gallery.registry import PICTURES
+from cprsim.report.gallery.registry import PICTURES
 
 {name: picture.explains for name, picture in PICTURES.items()}
 

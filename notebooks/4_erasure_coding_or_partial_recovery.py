@@ -30,7 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import cprsim
-from cprsim.gallery.registry import PICTURES
+from cprsim.report.gallery.registry import PICTURES
 
 HOUR_S = 3600.0
 tables = tomllib.loads(Path("../scenarios/ecrm.toml").read_text(encoding="utf-8"))

@@ -70,7 +70,7 @@ SLOW = (
 )
 #: Of a test with more cases than that the quick tier runs some, evenly spread: of each kind of them
 #: where the names of cases are "kind | case", as in large tables.
-CASES = 10
+CASES = 6
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
 #: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
 QUICK_S = 1.0

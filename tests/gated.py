@@ -145,8 +145,8 @@ def _gate_sweeps(gate: Gate) -> None:
 
 
 def _gate_studies(gate: Gate) -> None:
-    from cprsim.studies import play
     from cprsim.trainer.lab.execution import Execution
+    from cprsim.trainer.studies import play
 
     played, did = play.played, Execution._did
     waits = False

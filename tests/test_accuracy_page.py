@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.scenario import load_scenario
-from cprsim.studies.findings import with_drops
+from cprsim.trainer.studies.findings import with_drops
 from tests.studies.made_up import study
 from tools.pages import accuracy
 from tools.pages.accuracy_compared import Study, section

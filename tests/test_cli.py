@@ -360,6 +360,7 @@ def test_the_picture_is_a_sound_png(run_twice):
         assert len(image.convert("RGB").getcolors(2**24) or ()) > 10
 
 
+@pytest.mark.slow
 def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
     old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
     write_all(Path("out"), with_manifest(old, {}))

@@ -162,6 +162,7 @@ def test_memory_does_not_grow_with_the_replications_nor_do_workers_change_a_digi
     assert int(many_kb) - int(few_kb) < 15_000
 
 
+@pytest.mark.slow
 def test_out_leaves_the_rows_away_and_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "MOST_ROWS", 1)

@@ -28,7 +28,7 @@ from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
 from cprsim.runs import runner
-from cprsim.studies import outputs as study_outputs
+from cprsim.trainer.studies import outputs as study_outputs
 from tests.mistakes import GOOD, LAW
 from tests.studies.test_command import SMALL
 
@@ -125,7 +125,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "simulate", compute)
     monkeypatch.setattr(trained, "_ready", lambda: None)
     monkeypatch.setattr("cprsim.trainer.lab.forking.context", compute)
-    monkeypatch.setattr("cprsim.studies.play.play", compute)
+    monkeypatch.setattr("cprsim.trainer.studies.play.play", compute)
     monkeypatch.setattr("cprsim.clusters.run.play", compute)
 
 
@@ -255,6 +255,7 @@ def test_links_and_devices_stay_even_if_forced(refused, nothing_runs) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_files_of_an_earlier_run_are_replaced(place) -> None:
     before = contents(Path("run"))
     asked = ["run", "job.toml", "--replications", "2", "--json", "--out", "run"]
@@ -366,6 +367,7 @@ def test_a_file_of_the_users_stays(refused, nothing_runs, command, name) -> None
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", FILES)
 def test_an_older_output_is_replaced(place, command) -> None:
     asked, (name, *_) = FILES[command]
@@ -378,6 +380,7 @@ def test_an_older_output_is_replaced(place, command) -> None:
     assert Path(name).stat().st_ino != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.json.gz", "x.prom", "x.svg", "x.PDF"])
 def test_so_is_one_of_another_format(place, name) -> None:
     asked, _ = FILES["timeline"]

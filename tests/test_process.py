@@ -122,6 +122,7 @@ def test_mistakes_are_mistakes_with_closed_streams_too() -> None:
     assert (done.returncode, done.stderr) == (2, "cprsim: nowhere.toml: no such file\n")
 
 
+@pytest.mark.slow
 def test_a_scenario_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever deletes it while it runs loses nothing, nor who deletes the log that it names."""
     Path("log.csv").write_text("time_s,node\n3600,0\n9000,1\n30000,0\n")
@@ -154,6 +155,7 @@ def test_sys_exit_in_code_that_is_called_is_told(
     assert capsys.readouterr() == ("", "cprsim: code that it called ended it by sys.exit(None)\n")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_file(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_row_of_the_comparison_is_what_runs_give() -> None:
     assert compared_row(words, overrides) in page, "run `make pages`"
 
 
+@pytest.mark.slow
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from cprsim.gallery.registry import PICTURES
+from cprsim.report.gallery.registry import PICTURES
 from cprsim.scenario import load_scenario
 from tools.pages.accuracy_sources import MOVIELENS
 from tools.pages.reproduction import PAGE, TABLE, page, rows, shown_cells

@@ -105,6 +105,7 @@ def test_under_sgd_change_is_lost_as_updates_are():
         assert each.change_lost == each.updates_lost
 
 
+@pytest.mark.slow
 def test_under_adagrad_scar_goes_its_own_way():
     """It loses more updates than MFU, and less of the change that they made."""
     scenario = cprsim.load_scenario(KAGGLE, [ADAGRAD, "job.samples=400_000_000"])
@@ -176,6 +177,7 @@ def test_where_ids_are_renewed_a_sample_looks_ahead_for_fewer_saves():
     assert rows.most_saves("ssu") == 1000 < RowModel(rows.tables).most_saves("ssu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hours",
     ["1 h", "44.8 h", *(pytest.param(each, marks=pytest.mark.slow) for each in ("5 h", "30 h"))],

@@ -24,7 +24,7 @@ from tools.paths import ROOT
 ROOMS: Final = {
     "machine": ("tests/sim", "tests/batch", "tests/policies", "tests/properties"),
     "formulas": ("tests/formulas", "tests/policies", "tests/advice"),
-    "selection": ("tests/selection", "tests/advice", "tests/sweeps"),
+    "runs/selection": ("tests/selection", "tests/advice", "tests/sweeps"),
 }
 _LIBRARIES: Final = (
     *("numpy", "scipy.stats", "scipy.optimize", "pandas", "numba", "simpy", "pydantic"),
@@ -79,7 +79,7 @@ def is_noticed(mutant: Mutant, folder: Path) -> bool:
     """Return whether a quick test fails where a copy of the repository has the mutant."""
     path = folder / mutant.path
     text = path.read_text(encoding="utf-8")
-    room = mutant.path.split("/")[1]
+    room = next(each for each in ROOMS if mutant.path.startswith(f"cprsim/{each}/"))
     path.write_text(mutant.put(text), encoding="utf-8")
     try:
         return any(_fails(folder, tests) for tests in (ROOMS[room], ("tests",)))

@@ -16,9 +16,9 @@ from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
 from cprsim.contract.needs import TrainerNeed, trainer_need
 from cprsim.errors import UsageError
+from cprsim.runs.selection.certificate import Certificate
 from cprsim.runs.summaries import Mean, finite
 from cprsim.scenario import Scenario
-from cprsim.selection.certificate import Certificate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,11 +26,11 @@ from cprsim.errors import ScenarioError, UsageError
 from cprsim.runs.engines import waits
 from cprsim.runs.fleet import Fleet, load_job
 from cprsim.runs.runner import check_whole
+from cprsim.runs.selection.bounds import RESTARTS, Bound
+from cprsim.runs.selection.certificate import Certificate, certify
+from cprsim.runs.selection.samples import PairedSample
 from cprsim.runs.summaries import IN_TIME, Mean, allowance, ratio_of_sums
 from cprsim.scenario import Scenario
-from cprsim.selection.bounds import RESTARTS, Bound
-from cprsim.selection.certificate import Certificate, certify
-from cprsim.selection.samples import PairedSample
 
 #: Called with progress: the step, how much of it is done, of how much; the answer so far, if any.
 Tell = Callable[[str, int, int, Advice | Incumbent | None], None]

@@ -16,8 +16,8 @@ from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UnitError, UsageError
 from cprsim.runs.restarts import check_most
+from cprsim.runs.selection.bounds import RESTARTS, Bound, check_bound
 from cprsim.scenario import Scenario
-from cprsim.selection.bounds import RESTARTS, Bound, check_bound
 
 #: A share, or a percentage such as `"2%"`; None for no limit.
 Share = float | str | None

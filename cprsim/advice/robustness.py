@@ -23,10 +23,10 @@ from cprsim.basics.units import (
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.failures.severity import Part
+from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.intervals import ROUNDING
 from cprsim.runs.summaries import Mean
 from cprsim.scenario import Scenario
-from cprsim.selection.bounds import Bound
-from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

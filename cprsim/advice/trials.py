@@ -26,8 +26,8 @@ from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
 from cprsim.runs.runner import map_tasks
+from cprsim.runs.selection.certificate import MOST
 from cprsim.scenario import Scenario
-from cprsim.selection.certificate import MOST
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]

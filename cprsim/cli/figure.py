@@ -44,7 +44,7 @@ def figure(asked: Any) -> None:
     if asked.name is None:
         raise UsageError("give the name of a figure, or --list to see them all")
     with ProgressBar("drawing"):
-        from cprsim.gallery.registry import picture
+        from cprsim.report.gallery.registry import picture
 
         chosen = picture(asked.name)
         file = asked.picture(_named(asked.name, asked.out, asked.form), "--out")
@@ -73,8 +73,8 @@ def _named(name: str, out: Path | None, form: str | None) -> Path:
 
 
 def _list() -> None:
-    from cprsim.gallery.picture import TAKES
-    from cprsim.gallery.registry import PICTURES
+    from cprsim.report.gallery.picture import TAKES
+    from cprsim.report.gallery.registry import PICTURES
 
     for each in PICTURES.values():
         echo_wrapped(f"{each.name:<20}{each.explains}", indent=" " * 20)

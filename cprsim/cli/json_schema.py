@@ -20,9 +20,9 @@ from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import ScenarioError
 from cprsim.scenario.drawn import Drawn
 from cprsim.scenario.sections import SECTIONS
-from cprsim.studies.design import StudySection
 from cprsim.sweeps.design import SweepBlock
 from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.studies.design import StudySection
 
 Schema = dict[str, Any]
 Examples = dict[type[BaseModel], dict[str, Any]]

@@ -65,7 +65,7 @@ def sweep(asked: Any) -> None:
     """Simulate many points of a scenario; started again, it continues where it was."""
     from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
-    from cprsim.selection.bounds import Quality
+    from cprsim.runs.selection.bounds import Quality
     from cprsim.sweeps.display import best_table, failure_lines, sweep_table
     from cprsim.sweeps.stored import Sweep
     from cprsim.sweeps.verdicts import entries

@@ -133,14 +133,14 @@ def study(asked: Any) -> None:
     check_torch()
     check_workers(asked.workers)
     from cprsim.basics.terminal import plain_table
-    from cprsim.studies import outputs, tables
-    from cprsim.studies.design import notes, runs, study_section
-    from cprsim.studies.findings import contests, with_drops
-    from cprsim.studies.play import play
-    from cprsim.studies.predictors import told as told_of
-    from cprsim.studies.store import RunStore
     from cprsim.trainer.config import ready
     from cprsim.trainer.lab.forking import check_sockets
+    from cprsim.trainer.studies import outputs, tables
+    from cprsim.trainer.studies.design import notes, runs, study_section
+    from cprsim.trainer.studies.findings import contests, with_drops
+    from cprsim.trainer.studies.play import play
+    from cprsim.trainer.studies.predictors import told as told_of
+    from cprsim.trainer.studies.store import RunStore
 
     mapping = load_mapping(asked.config, asked.overrides or ())
     block = study_section(mapping.get("study"))

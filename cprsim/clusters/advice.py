@@ -22,6 +22,8 @@ from cprsim.runs.summaries import half_width
 #: Replications to choose on, and to measure the gain on.
 CHOOSING: Final = 6
 TELLING: Final = 12
+#: The settings that the file has, in words.
+AS_GIVEN: Final = "as given"
 #: Jobs that may save at once, and factors on all intervals.
 _AT_ONCE: Final = (1, 2, 4)
 _FACTORS: Final = (0.5, 2.0)
@@ -107,36 +109,40 @@ def advise_cluster(
     ScenarioError
         For a cluster or a scenario that is wrong.
     """
-    done = [0]
+    done = count = 0
 
-    def costs(values: _Values, replications: int, first_seed: int) -> ClusterResult:
-        found = run_cluster(
-            spec.with_values(dict(values)), replications, first_seed, workers, alone=False
-        )
-        done[0] += 1
-        if progress is not None:
-            progress(done[0], count)
+    def played(
+        settings: Mapping[str, _Values], replications: int, first_seed: int
+    ) -> dict[str, ClusterResult]:
+        """The cluster under each of these settings."""
+        nonlocal done
+        found = {}
+        for words, values in settings.items():
+            cluster = spec.with_values(dict(values))
+            found[words] = run_cluster(cluster, replications, first_seed, workers, alone=False)
+            done += 1
+            if progress is not None:
+                progress(done, count)
         return found
 
     count = 14  # until the candidates are known
-    given = costs({}, CHOOSING, seed)
-    single = dict(_candidates(spec, given))
+    tried: dict[str, _Values] = {AS_GIVEN: {}}
+    found = played(tried, CHOOSING, seed)
+    single = dict(_candidates(spec, found[AS_GIVEN]))
     count = 1 + len(single) + 1 + 2
-    found = {"as given": given} | {w: costs(v, CHOOSING, seed) for w, v in single.items()}
-    first = _settings(found, {"as given": {}} | single)
-    better = [s for s in first if s.mean < _named(first, "as given").mean]
+    tried |= single
+    found |= played(single, CHOOSING, seed)
+    settings = _settings(found, tried)
+    better = [each for each in settings if each.mean < _named(settings, AS_GIVEN).mean]
     if len(better) > 1:
-        both = f"{better[0].words}, and {better[1].words}"
-        values = {**better[1].values, **better[0].values}
-        single[both] = values
-        found[both] = costs(values, CHOOSING, seed)
-    settings = _settings(found, {"as given": {}} | single)
-    best = settings[0]
-    told = {"as given": costs({}, TELLING, seed + 1)}
-    if best.words != "as given":
-        told[best.words] = costs(best.values, TELLING, seed + 1)
-    again = _settings(told, {"as given": {}, best.words: best.values})
-    as_given, chosen = _named(again, "as given"), _named(again, best.words)
+        words = f"{better[0].words}, and {better[1].words}"
+        tried[words] = {**better[1].values, **better[0].values}
+        found |= played({words: tried[words]}, CHOOSING, seed)
+        settings = _settings(found, tried)
+    best = settings[0].words
+    again = {AS_GIVEN: {}, best: tried[best]}
+    others = _settings(played(again, TELLING, seed + 1), again)
+    as_given, chosen = _named(others, AS_GIVEN), _named(others, best)
     gains = as_given.costs - chosen.costs
     gain = float(gains.mean()), float(half_width(gains))
     return ClusterAdvice(spec, settings, as_given, chosen, gain)

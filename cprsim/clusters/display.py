@@ -1,17 +1,29 @@
 """A cluster's result as a terminal shows it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 from rich.table import Table
 
 from cprsim.basics.terminal import plain_table
 from cprsim.basics.units import counted, format_duration, format_percent, percent
-from cprsim.clusters.advice import CHOOSING, TELLING, ClusterAdvice
+from cprsim.clusters.advice import AS_GIVEN, CHOOSING, TELLING, ClusterAdvice
 from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, WAITING
 from cprsim.clusters.result import ClusterResult
 from cprsim.contract.ledger import CAUSE_LABELS
+
+#: Heading, column of the summary, and how a number of it is shown.
+_COLUMNS: Final[list[tuple[str, str, Callable[[float], str]]]] = [
+    ("nodes", "nodes", "{:,.3g}".format),
+    ("waits", "waiting_s", format_duration),
+    ("takes", "takes_s", format_duration),
+    ("overhead %", "overhead", percent),
+    ("alone %", "overhead_alone", percent),
+    ("sharing %", "sharing", percent),
+    ("lost %", "learning_lost", percent),
+]
 
 
 def cluster_table(result: ClusterResult) -> Table:
@@ -26,17 +38,11 @@ def cluster_table(result: ClusterResult) -> Table:
     columns = [
         ("job", [str(name) for name in table.index]),
         ("jobs", [f"{count:.4g}" for count in table["jobs"]]),
-        ("nodes", [_number(nodes) for nodes in table["nodes"]]),
-        ("waits", [_time(seconds) for seconds in table["waiting_s"]]),
-        ("takes", [_time(seconds) for seconds in table["takes_s"]]),
-        ("overhead %", [_share(share) for share in table["overhead"]]),
     ]
-    if "sharing" in table:
-        columns += [
-            ("alone %", [_share(share) for share in table["overhead_alone"]]),
-            ("sharing %", [_share(share) for share in table["sharing"]]),
-        ]
-    columns.append(("lost %", [_share(share) for share in table["learning_lost"]]))
+    for heading, name, shown in _COLUMNS:
+        if name in table:
+            cells = [shown(value) if np.isfinite(value) else "–" for value in table[name]]
+            columns.append((heading, cells))
     return plain_table(title, columns, close=True)
 
 
@@ -110,18 +116,6 @@ def _mean(mean: float, half: float) -> str:
     return format_percent(mean) + (f" ± {percent(half)} points" if np.isfinite(half) else "")
 
 
-def _time(seconds: float) -> str:
-    return format_duration(seconds) if np.isfinite(seconds) else "–"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.3g}" if np.isfinite(value) else "–"
-
-
-def _share(value: float) -> str:
-    return percent(value) if np.isfinite(value) else "–"
-
-
 def advice_table(advice: ClusterAdvice) -> Table:
     """Return a table of the settings that were tried, the cheapest first."""
     columns = [
@@ -135,7 +129,7 @@ def advice_lines(advice: ClusterAdvice) -> Iterator[str]:
     """Yield the answer, and what its numbers are."""
     gain, half = advice.gain
     points = f"{percent(gain)} ± {percent(half)} points of {format_percent(advice.as_given.mean)}"
-    if advice.best.words == "as given":
+    if advice.best.words == AS_GIVEN:
         yield "Keep the settings as they are: none that was tried costs less."
     elif advice.sure:
         yield f"Take {advice.best.words}: it saves {points}, on {TELLING} other replications."

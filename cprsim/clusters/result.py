@@ -96,7 +96,7 @@ class ClusterResult:
         ended = self.jobs[self.jobs["state"] == ENDED]
         ended = ended.assign(takes_s=ended["ends_s"] - ended["arrives_s"])
         told = ["nodes", "waiting_s", "takes_s", "overhead", "learning_lost", "failures"]
-        told += [each for each in ("overhead_alone", "sharing") if each in ended]
+        told += [each for each in _OF_ALONE if each in ended]
         means = ended.groupby("entry", sort=False)[told].mean()
         counts = self.jobs.groupby("entry", sort=False).size() / len(self.played)
         table = means.reindex(counts.index)

@@ -1,8 +1,8 @@
 """Pictures: each takes a table of results and gives a `matplotlib.figure.Figure`.
 
 `FIGURES` are those of one run, for `Result.figure`. Pictures of questions, which take runs of their
-own, are in `cprsim.gallery`. A `title` says of what a picture is: it is the first note below. One
-of a single panel can be drawn on axes of a user's own, `ax`.
+own, are in `cprsim.report.gallery`. A `title` says of what a picture is: it is the first note
+below. One of a single panel can be drawn on axes of a user's own, `ax`.
 
 Nothing here touches pyplot or changes the global rcParams. What a user has set in them (sizes,
 fonts, colours) wins over the style of the pictures; `look` sets some of it for a paper.

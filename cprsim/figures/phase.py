@@ -16,11 +16,14 @@ from cprsim.errors import UsageError
 from cprsim.figures import style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import NOTHING, duration, number, percent, short
-from cprsim.selection.words import NONE
 
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
-_WITHOUT: Final = {"none": ("#EDEDED", NONE), "failed": ("#BFBFBF", "points that failed")}
+#: What a point without a best policy has in its place: colour and text.
+_WITHOUT: Final = {
+    "none": ("#EDEDED", "no policy meets the limits"),
+    "failed": ("#BFBFBF", "points that failed"),
+}
 #: Keys of a scenario in words; others are called as they are.
 _WORDS: Final = {
     "failures.mean": "mean time between failures",

@@ -1,6 +1,6 @@
 """Saves that fail at their end, and loads that have to be begun again.
 
-Each fails with the same probability, whatever happened to the others.
+Each fails with the same probability, `fails`, from 0 to below 1, whatever happened to the others.
 """
 
 from cprsim.basics.periods import whole_periods
@@ -8,44 +8,20 @@ from cprsim.formulas.checks import check_duration, check_positive
 
 
 def mean_attempts(fails: float) -> float:
-    """Mean number of attempts until one succeeds.
-
-    Parameters
-    ----------
-    fails : float
-        Probability that one fails, from 0 to below 1.
-
-    Returns
-    -------
-    float
-        `1 / (1 - fails)`, the mean of a geometric law.
-    """
+    """Mean number of attempts until one succeeds: `1 / (1 - fails)`, of a geometric law."""
     _check_chance(fails)
     return 1 / (1 - fails)
 
 
 def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
-    """Return how much older the last checkpoint is where failed saves are left out, on average.
+    """Return how much older the last checkpoint is where failed saves are left out, on average, s.
 
-    Parameters
-    ----------
-    period_s : float
-        Work from one save to the next, s, > 0; infinite for none.
-    total_s : float
-        Work of the whole job, s, > 0 and finite.
-    fails : float
-        Probability that a save fails, from 0 to below 1.
+    `period_s`: work from one save to the next, s, > 0; infinite for none. `total_s`: work of the
+    whole job, s, > 0 and finite.
 
-    Returns
-    -------
-    float
-        Work, s.
-
-    Notes
-    -----
-    After k saves the last i failed with probability `p**i` at least, i <= k, so the last usable
-    one is `p (1 - p**k) / (1 - p)` periods older on average. In the long run, where it is
-    `period p / (1 - p)`, the mean age is `period (1 + p) / (1 - p) / 2`.
+    After k saves the last i failed with probability `p**i` at least, i <= k, so the last usable one
+    is `p (1 - p**k) / (1 - p)` periods older on average. In the long run, where it is `period p /
+    (1 - p)`, the mean age is `period (1 + p) / (1 - p) / 2`.
     """
     check_positive(period_s=period_s, total_s=total_s)
     check_duration(total_s=total_s)

@@ -21,19 +21,10 @@ def check_duration(**values: float) -> None:
 
 
 def hit_fraction(servers: int, servers_hit: float) -> float:
-    """Share of the parameter servers that a failure takes down, both numbers checked.
+    """Share of the parameter servers that a failure takes down, 0 to 1, both numbers checked.
 
-    Parameters
-    ----------
-    servers : int
-        Embedding parameter servers that share the model evenly, >= 1.
-    servers_hit : float
-        Servers down at once: a count for one failure, a mean over many; 0 to `servers`.
-
-    Returns
-    -------
-    float
-        `servers_hit / servers`, 0 to 1.
+    `servers`: embedding parameter servers that share the model evenly, >= 1. `servers_hit`: servers
+    down at once, a count for one failure, a mean over many; 0 to `servers`.
     """
     if not servers >= 1:
         raise ValueError(f"servers must be >= 1, got {servers}")

@@ -39,18 +39,10 @@ _LOAD_1760_GB_MIN = 11.25
 
 
 def save_s(checkpoint_bytes: float) -> float:
-    """Return the time for which one checkpoint to HDFS stops training, the paper's baseline.
+    """Return the time for which one checkpoint to HDFS stops training, the paper's baseline, s.
 
-    Parameters
-    ----------
-    checkpoint_bytes : float
-        The whole model, >= 0.
-
-    Returns
-    -------
-    float
-        Time, s: `a + b bytes`, a = 16 s, 1 / b = 1.53 GB/s. Calibrated on the overhead of a
-        checkpoint every 30 min at 220 and 1760 GB.
+    `a + b checkpoint_bytes`, a = 16 s, 1 / b = 1.53 GB/s, of the whole model. Calibrated on the
+    overhead of a checkpoint every 30 min at 220 and 1760 GB.
     """
     check_duration(checkpoint_bytes=checkpoint_bytes)
     (small, of_small), (large, of_large) = _CKPT_30.items()
@@ -59,17 +51,9 @@ def save_s(checkpoint_bytes: float) -> float:
 
 
 def load_s(checkpoint_bytes: float) -> float:
-    """Time that loading one checkpoint from HDFS takes, the paper's baseline.
+    """Return the time of a load of the whole model from HDFS, the paper's baseline, s.
 
-    Parameters
-    ----------
-    checkpoint_bytes : float
-        The whole model, >= 0.
-
-    Returns
-    -------
-    float
-        Time, s, at 2.6 GB/s. Calibrated at 1760 GB.
+    At 2.6 GB/s; calibrated at 1760 GB.
     """
     check_duration(checkpoint_bytes=checkpoint_bytes)
     return _LOAD_1760_GB_MIN * _MINUTE_S * checkpoint_bytes / (1760 * _GB)
@@ -78,53 +62,31 @@ def load_s(checkpoint_bytes: float) -> float:
 def coding_slowdown(rows_scale: float, width_scale: float = 1.0) -> float:
     """Training time that updating the parities adds, as a share of the useful time.
 
-    Parameters
-    ----------
-    rows_scale : float
-        Embedding rows over those of the 220 GB model (198 million), >= 1. Below that the law is
-        unknown: it would turn negative.
-    width_scale : float
-        Width of a row over that model's (128 floats), > 0.
+    0.026 for the 220 GB model; ECRM's whole slowdown. `rows_scale`: embedding rows over those of
+    that model (198 million), >= 1; below that the law is unknown: it would turn negative.
+    `width_scale`: width of a row over that model's (128 floats), > 0.
 
-    Returns
-    -------
-    float
-        Share, 0.026 for the 220 GB model; ECRM's whole slowdown.
-
-    Notes
-    -----
     `width (coding + growth/2 (1 - 1/rows))`, calibrated. The number of coded updates per step
-    doesn't depend on the number of rows, nor on k; what grows is the share of those whose rows
-    miss the caches. `commit_slowdown` has its part of the growth in proportion. All parts
-    together meet 880 and 1760 GB within 0.4 points; rows and width both doubled give 28.2 %,
-    where the paper has 27 %.
+    doesn't depend on the number of rows, nor on k; what grows is the share of those whose rows miss
+    the caches. `commit_slowdown` has its part of the growth in proportion. All parts together meet
+    880 and 1760 GB within 0.4 points; rows and width both doubled give 28.2 %, where the paper has
+    27 %.
     """
     return _embedding_part(_CODING_ALONE, rows_scale, width_scale)
 
 
 def commit_slowdown(rows_scale: float, width_scale: float = 1.0) -> float:
-    """Training time that committing each step in two phases adds; see `coding_slowdown`.
+    """Training time that committing each step in two phases adds, as a share of the useful time.
 
-    Parameters
-    ----------
-    rows_scale, width_scale
-        As in `coding_slowdown`.
-
-    Returns
-    -------
-    float
-        Share of the useful time, 0.026 for the 220 GB model. ECRM (2021) had none.
+    0.026 for the 220 GB model; ECRM (2021) had none. Parameters as of `coding_slowdown`.
     """
     return _embedding_part(_COMMIT, rows_scale, width_scale)
 
 
 def replication_slowdown() -> float:
-    """Training time that replicating the dense part adds, whatever the embedding's size.
+    """Training time that replicating the dense part adds, as a share of the useful time.
 
-    Returns
-    -------
-    float
-        Share of the useful time, 0.130 for the paper's Criteo model. ECRM (2021) had none.
+    0.130 for the paper's Criteo model, whatever the embedding's size. ECRM (2021) had none.
     """
     return _REPLICATION
 
@@ -142,15 +104,9 @@ def _embedding_part(at_220_gb: float, rows_scale: float, width_scale: float) -> 
 class RebuildConstants:
     """The parts of the time to rebuild a lost server.
 
-    Attributes
-    ----------
-    fixed_s : float
-        Part that doesn't depend on the size, s.
-    read_bytes_per_s : float
-        Rate at which the k shards are read, one after the other.
-    write_bytes_per_s : float
-        Rate at which the rebuilt one is written. It is left over by the calibration, and not
-        the speed of a link.
+    `fixed_s`: the part that doesn't depend on the size. `read_bytes_per_s`: rate at which the k
+    shards are read, one after the other. `write_bytes_per_s`: rate at which the rebuilt one is
+    written, left over by the calibration and not the speed of a link.
     """
 
     fixed_s: float
@@ -161,10 +117,7 @@ class RebuildConstants:
 def rebuild_constants() -> RebuildConstants:
     """Constants of `rebuild_s`, solved from three of the paper's figures.
 
-    Returns
-    -------
-    RebuildConstants
-        About 67 s, 0.74 GB/s and 7.5 GB/s.
+    About 67 s, 0.74 GB/s and 7.5 GB/s.
     """
     large, small = 1760 * _GB / _SERVERS, 220 * _GB / _SERVERS
     k2_s, k4_s, small_s = (
@@ -178,21 +131,11 @@ def rebuild_constants() -> RebuildConstants:
 def rebuild_s(
     shard_bytes: float, shards_read: int, constants: RebuildConstants | None = None
 ) -> float:
-    """Return the time until a lost server's shard is whole, one lock at a time, during training.
+    """Return the time until a lost server's shard is whole, one lock at a time, during training, s.
 
-    Parameters
-    ----------
-    shard_bytes : float
-        Entries and optimiser state of one server, the parities it holds left out, >= 0.
-    shards_read : int
-        Shards that are read for it, the code's k, >= 1.
-    constants : RebuildConstants, optional
-        Those of `rebuild_constants` by default.
-
-    Returns
-    -------
-    float
-        Time, s: `c + k shard/read + shard/write`.
+    `c + k shard/read + shard/write`. `shard_bytes`: entries and optimiser state of one server, the
+    parities it holds left out. `shards_read`: shards that are read for it, the code's k, >= 1.
+    `constants`: those of `rebuild_constants` by default.
     """
     check_duration(shard_bytes=shard_bytes)
     if not shards_read >= 1:

@@ -2,33 +2,21 @@
 
 Cai et al., "Partial Experts Checkpoint" and "MoC-System" (arXiv 2408.04307). A fault sends the
 whole job back to its last save, but an expert that this save left out comes from an older one.
+`experts`: experts of a layer, N, >= 1. `per_save`: how many of them a save takes, K, 1 to N: the
+next K, round and round; K needn't divide N.
 """
 
 from cprsim.formulas.checks import check_duration, check_positive
 
 
 def checkpoint_share(expert_share: float, experts: int, per_save: int) -> float:
-    """Size of a checkpoint that holds some of the experts, over that of a whole one.
+    """Size of a checkpoint that holds some of the experts, over that of a whole one, 0 to 1.
 
-    Parameters
-    ----------
-    expert_share : float
-        Share of the experts in the whole checkpoint, weights and optimiser state, 0 to 1.
-    experts : int
-        Experts of a layer, N, >= 1.
-    per_save : int
-        How many of them a save takes, K, 1 to N.
+    `expert_share`: share of the experts in the whole checkpoint, with optimiser state, 0 to 1.
 
-    Returns
-    -------
-    float
-        Share, 0 to 1.
-
-    Notes
-    -----
-    `(P_ne + (K/N) P_e) / (P_ne + P_e)`: equation 6 of the paper. The paper reports 42.3 % for
-    K = 1 of 16 experts. That is a measurement which doesn't follow from the shares it prints,
-    14 % and 86 %: by equation 6 they give 14 % + 86 %/16 = 19.4 %.
+    `(P_ne + (K/N) P_e) / (P_ne + P_e)`: equation 6 of the paper. The paper reports 42.3 % for K = 1
+    of 16 experts. That is a measurement which doesn't follow from the shares it prints, 14 % and 86
+    %: by equation 6 they give 14 % + 86 %/16 = 19.4 %.
     """
     _check_rotation(experts, per_save)
     if not 0 <= expert_share <= 1:
@@ -39,28 +27,14 @@ def checkpoint_share(expert_share: float, experts: int, per_save: int) -> float:
 def rotation_left_s(
     experts: int, per_save: int, period_s: float, saves: int | None = None
 ) -> list[float]:
-    """Updates that no save holds just after the 1st, 2nd, ... save, averaged over the experts.
+    """Updates that no save holds just after the 1st, 2nd, ... save, averaged over the experts, s.
 
-    Parameters
-    ----------
-    experts, per_save
-        As in `checkpoint_share`. Each save takes the next K of the N, round and round; K needn't
-        divide N.
-    period_s : float
-        Work between two saves, s, > 0.
-    saves : int, optional
-        How many saves to return, >= 1; without it, as many as it takes to stay the same.
+    `period_s`: work between two saves, s, > 0. `saves`: how many saves to return, >= 1; without it,
+    as many as it takes to stay the same.
 
-    Returns
-    -------
-    list of float
-        Updates left, in seconds of work, after each save since every expert was whole.
-
-    Notes
-    -----
-    After n saves the j-th youngest of the experts, j = 0 to N - 1, was saved `floor(j/K)` saves
-    ago, or is still as it was n periods ago: `I/N sum_j min(floor(j/K), n)`, exact. From save
-    `ceil(N/K) - 1` on that is constant, `(N/K - 1) I/2` where K divides N.
+    After n saves since every expert was whole the j-th youngest of the experts, j = 0 to N - 1, was
+    saved `floor(j/K)` saves ago, or is still as it was n periods ago: `I/N sum_j min(floor(j/K),
+    n)`, exact. From save `ceil(N/K) - 1` on that is constant, `(N/K - 1) I/2` where K divides N.
     """
     _check_rotation(experts, per_save)
     check_positive(period_s=period_s)

@@ -1,4 +1,8 @@
-"""Intervals between saves that each theory calls best."""
+"""Intervals between saves that each theory calls best, in work between two saves, s or steps.
+
+`save_s`: time that one save stops the training, s, >= 0. `mtbf_s`: mean time between failures of
+the whole job, s, > 0. `step_s`: one training step, s, > 0.
+"""
 
 import math
 
@@ -9,23 +13,10 @@ _ROUNDING = 1e-9
 
 
 def young_interval_s(save_s: float, mtbf_s: float) -> float:
-    """Young's interval, the optimum of the first-order overhead of full recovery.
+    """Young's interval, s, the optimum of the first-order overhead of full recovery.
 
-    Parameters
-    ----------
-    save_s : float
-        Time that one save stops the training, s, >= 0.
-    mtbf_s : float
-        Mean time between failures of the whole job, s, > 0.
-
-    Returns
-    -------
-    float
-        Work between two saves, s; infinite without failures.
-
-    Notes
-    -----
-    `sqrt(2 save M)`, first order: Young (CACM 1974); CPR (MLSys'21) equation E3.
+    `sqrt(2 save M)`, first order: Young (CACM 1974); CPR (MLSys'21) equation E3. Infinite without
+    failures.
     """
     check_duration(save_s=save_s)
     check_positive(mtbf_s=mtbf_s)
@@ -34,23 +25,12 @@ def young_interval_s(save_s: float, mtbf_s: float) -> float:
 
 
 def exact_interval_s(save_s: float, mtbf_s: float) -> float:
-    """Interval that minimises the expected wall time per unit of work.
+    """Interval that minimises the expected wall time per unit of work, s.
 
-    Parameters
-    ----------
-    save_s, mtbf_s
-        As in `young_interval_s`, s. For an asynchronous save give the stall alone, and don't go
-        under the persist time where only one save may be under way.
-
-    Returns
-    -------
-    float
-        Work between two saves, s; infinite without failures, zero where saves are free.
-
-    Notes
-    -----
     `M (1 + W0(-exp(-1 - save/M)))` with Lambert's W: exact for exponential failures, whatever
-    recovery, downtime and persist time are (Daly 2006; Bougeret et al., SC'11).
+    recovery, downtime and persist time are (Daly 2006; Bougeret et al., SC'11). Infinite without
+    failures, zero where saves are free. For an asynchronous save give the stall alone, and don't go
+    under the persist time where only one save may be under way.
     """
     check_duration(save_s=save_s)
     check_positive(mtbf_s=mtbf_s)
@@ -69,29 +49,14 @@ def exact_interval_s(save_s: float, mtbf_s: float) -> float:
 def checkfreq_steps(
     save_s: float, step_s: float, cpu_snapshot_s: float, gpu_snapshot_s: float = math.inf
 ) -> int:
-    """CheckFreq's first choice of the steps between two saves, from a profile.
+    """CheckFreq's first choice of the steps between two saves, from a profile; >= 1.
 
-    Parameters
-    ----------
-    save_s : float
-        A whole save, snapshot and persist, s, >= 0.
-    step_s : float
-        One training step, s, > 0.
-    cpu_snapshot_s : float
-        Snapshot into host memory, s, >= 0.
-    gpu_snapshot_s : float
-        Snapshot into GPU memory, s, >= 0; infinite where it doesn't fit.
+    `save_s`: a whole save, snapshot and persist. `cpu_snapshot_s`: snapshot into host memory, s, >=
+    0. `gpu_snapshot_s`: snapshot into GPU memory, s, >= 0; infinite where it doesn't fit.
 
-    Returns
-    -------
-    int
-        Steps, k, >= 1.
-
-    Notes
-    -----
     `k = max(ceil((t_full - overhead) / t_iter), 1)`, `overhead` the shorter snapshot: what
-    CheckFreq (FAST'21) does in its published code, the interval in which one save just gets
-    done. While the job runs it adds 2 steps as long as it measures more than 5 % of overhead:
+    CheckFreq (FAST'21) does in its published code, the interval in which one save just gets done.
+    While the job runs it adds 2 steps as long as it measures more than 5 % of overhead:
     `checkfreq_settled`.
     """
     check_duration(save_s=save_s, step_s=step_s, cpu_snapshot_s=cpu_snapshot_s)
@@ -107,24 +72,11 @@ def checkfreq_settled(
 ) -> int:
     """Steps between two saves that CheckFreq's adaptation ends at.
 
-    Parameters
-    ----------
-    first : int
-        Steps to start from, >= 1; as `checkfreq_steps` finds them.
-    step_s : float
-        One training step, s, > 0.
-    stall_s : float
-        What one save adds to the time of the training since the one before, s, >= 0.
-    max_overhead : float
-        Share of time that saving may add, > 0.
-    more : int
-        Steps that are added at a time, >= 1.
-
-    Returns
-    -------
-    int
-        The least `first + j more` with `stall / (k step) <= max_overhead`, j >= 0. Exact where
-        each save adds the same.
+    The least `first + j more` with `stall / (k step) <= max_overhead`, j >= 0; exact where each
+    save adds the same. `first`: steps to start from, >= 1; as `checkfreq_steps` finds them.
+    `stall_s`: what one save adds to the time of the training since the one before, s, >= 0.
+    `max_overhead`: share of time that saving may add, > 0. `more`: steps that are added at a time,
+    >= 1.
     """
     check_positive(first=first, step_s=step_s, max_overhead=max_overhead, more=more)
     check_duration(step_s=step_s, stall_s=stall_s)

@@ -1,4 +1,12 @@
-"""Expected wall times under exponential failures, exact for blocking saves and full recovery."""
+"""Expected wall times under exponential failures, exact for blocking saves and full recovery.
+
+`save_s`: time that a save stops the training, s, >= 0; 0 for none. `mtbf_s`: mean time between
+failures of the whole job, s, > 0. `recovery_s`: restart and loading after a failure, s, >= 0.
+`downtime_s`: time before the recovery in which nothing can fail (detection, new machine), s, >= 0.
+`during_recovery`: whether a failure may strike the recovery too, which then starts over, downtime
+and all. `useful_time_s`: work of the whole run, s, > 0. `interval_s`: work between two saves, s, >
+0; infinite for none.
+"""
 
 import math
 
@@ -28,30 +36,10 @@ def blocking_segment_s(
     *,
     during_recovery: bool = True,
 ) -> float:
-    """Expected time to do a piece of work and save it, repeating both until neither fails.
+    """Expected time to do a piece of work and save it, repeating both until neither fails, s.
 
-    Parameters
-    ----------
-    work_s : float
-        Work in the segment, s, >= 0.
-    save_s : float
-        Time that the save after it stops the training, s, >= 0; 0 for none.
-    mtbf_s : float
-        Mean time between failures of the whole job, s, > 0.
-    recovery_s : float
-        Restart and loading after a failure, s, >= 0.
-    downtime_s : float
-        Time before the recovery in which nothing can fail (detection, new machine), s, >= 0.
-    during_recovery : bool
-        Whether a failure may strike the recovery too, which then starts over, downtime and all.
+    `work_s`: work in the segment, s, >= 0.
 
-    Returns
-    -------
-    float
-        Expected wall time, s.
-
-    Notes
-    -----
     `(M + D) exp(R/M) (exp((work + save)/M) - 1)`, or with failure-free recovery
     `(M + D + R) (exp((work + save)/M) - 1)`. Exact: Daly (FGCS 2006), Bougeret et al. (SC'11).
     """
@@ -69,17 +57,7 @@ def blocking_segment_s(
 def segment_count(useful_time_s: float, interval_s: float) -> int:
     """Segments that saving every `interval_s` of work cuts a run into; the last may be shorter.
 
-    Parameters
-    ----------
-    useful_time_s : float
-        Work of the whole run, s, > 0.
-    interval_s : float
-        Work between two saves, s, > 0; infinite for none.
-
-    Returns
-    -------
-    int
-        `ceil(T/tau)`, or the nearest whole number where rounding alone parts them, >= 1.
+    `ceil(T/tau)`, or the nearest whole number where rounding alone parts them, >= 1.
     """
     check_positive(useful_time_s=useful_time_s, interval_s=interval_s)
     check_duration(useful_time_s=useful_time_s)
@@ -100,26 +78,10 @@ def blocking_makespan_s(
     during_recovery: bool = True,
     final_save: bool = False,
 ) -> float:
-    """Expected wall time of a run with blocking saves and full recovery.
+    """Expected wall time of a run with blocking saves and full recovery, s.
 
-    Parameters
-    ----------
-    useful_time_s : float
-        Work of the whole run, s, > 0.
-    interval_s : float
-        Work between two saves, s, > 0; infinite for none.
-    save_s, mtbf_s, recovery_s, downtime_s, during_recovery
-        As in `blocking_segment_s`, s.
-    final_save : bool
-        Whether the run ends with a save. Without it a run has `ceil(T/tau) - 1` saves.
+    `final_save`: whether the run ends with a save. Without it a run has `ceil(T/tau) - 1` saves.
 
-    Returns
-    -------
-    float
-        Expected wall time, s.
-
-    Notes
-    -----
     The sum of `blocking_segment_s` over the segments, the last of which may be shorter: exact.
     Daly's printed form is the case D = 0 with a final save and a real number of segments.
     """

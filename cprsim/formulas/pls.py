@@ -5,6 +5,13 @@ Recommendation with Partial Recovery", MLSys'21; equation numbers are those of t
 A failure takes from a server what it was trained since the last save: the *age* of that save. The
 mean age over the wall clock of the job, for each useful second, gives the PLS. CPR's (E5) and (E6)
 take half an interval for it, which leaves out what falls into a save, and the end of the job.
+
+`interval_s`: work between two saves, s, > 0; infinite for none. `save_s`: time that one save stops
+the training, s, >= 0. `mtbf_s`: mean time between failures of the whole job, s, > 0. `servers`:
+embedding parameter servers, >= 1. `servers_hit`: mean number of servers that one failure takes
+down, 0 to `servers`. `useful_time_s`: work of the whole run, s, > 0, which ends with its work and
+not with a save; infinite for the long run. `target_pls`: portion of lost samples to aim at (0.1 is
+10 %), > 0.
 """
 
 import math
@@ -14,26 +21,8 @@ from cprsim.formulas.makespan import segment_count
 
 
 def expected_pls(interval_s: float, mtbf_s: float, servers: int, servers_hit: float = 1.0) -> float:
-    """Expected portion of lost samples over a run under partial recovery.
+    """Expected portion of lost samples over a run of any length under partial recovery.
 
-    Parameters
-    ----------
-    interval_s : float
-        Work between two saves, s, > 0; infinite for none.
-    mtbf_s : float
-        Mean time between failures of the whole job, s, > 0.
-    servers : int
-        Embedding parameter servers, >= 1.
-    servers_hit : float
-        Mean number of servers that one failure takes down, 0 to `servers`.
-
-    Returns
-    -------
-    float
-        PLS, the same for a run of any length.
-
-    Notes
-    -----
     `k tau / (2 M N)`: CPR equation E5, times k. First order: exact only for free saves, see
     `mean_pls`. A sample lost twice by the same server counts twice.
     """
@@ -46,28 +35,11 @@ def expected_pls(interval_s: float, mtbf_s: float, servers: int, servers_hit: fl
 def pls_interval_s(
     target_pls: float, mtbf_s: float, servers: int, servers_hit: float = 1.0
 ) -> float:
-    """CPR's interval: the rarest saving that keeps the expected PLS at its target.
+    """CPR's interval, s: the rarest saving that keeps the expected PLS at its target.
 
-    Parameters
-    ----------
-    target_pls : float
-        Portion of lost samples to aim at (0.1 is 10 %), > 0.
-    mtbf_s : float
-        Mean time between failures of the whole job, s, > 0.
-    servers : int
-        Embedding parameter servers, >= 1.
-    servers_hit : float
-        Mean number of servers that one failure takes down, 0 to `servers`.
-
-    Returns
-    -------
-    float
-        Work between two saves, s; infinite without failures or where no failure hits a server.
-
-    Notes
-    -----
     `2 PLS N M / k`, first order: CPR (MLSys'21) equation E6, the inverse of E5. The paper as
-    recalled has k = 1; with k servers down at once every one of them adds its share.
+    recalled has k = 1; with k servers down at once every one of them adds its share. Infinite
+    without failures or where no failure hits a server.
     """
     check_positive(target_pls=target_pls, mtbf_s=mtbf_s)
     fraction = hit_fraction(servers, servers_hit)
@@ -77,25 +49,9 @@ def pls_interval_s(
 def mean_age_s(interval_s: float, save_s: float, useful_time_s: float = math.inf) -> float:
     """Age of the last save, integrated over a job's wall clock, per useful second.
 
-    Parameters
-    ----------
-    interval_s : float
-        Work between two saves, s, > 0; infinite for none.
-    save_s : float
-        Time that one save stops the training, s, >= 0. While it lasts the age is the interval.
-    useful_time_s : float
-        Work of the whole run, s, > 0, which ends with its work and not with a save; infinite for
-        the long run.
-
-    Returns
-    -------
-    float
-        Useful seconds; infinite where neither saves nor the job end it.
-
-    Notes
-    -----
-    `(n tau**2/2 + r**2/2 + n save tau)/T` with `n` saves, and `r` of work after the last; in the
-    long run `tau/2 + save`. Exact.
+    While a save lasts the age is the interval. `(n tau**2/2 + r**2/2 + n save tau)/T` with `n`
+    saves, and `r` of work after the last; in the long run `tau/2 + save`. Exact. Infinite where
+    neither saves nor the job end it.
     """
     check_positive(interval_s=interval_s, useful_time_s=useful_time_s)
     check_duration(save_s=save_s)
@@ -117,26 +73,8 @@ def mean_pls(
     servers_hit: float = 1.0,
     useful_time_s: float = math.inf,
 ) -> float:
-    """Expected portion of lost samples.
+    """Expected portion of lost samples; infinite in the long run without saves.
 
-    Parameters
-    ----------
-    interval_s, save_s, useful_time_s
-        As in `mean_age_s`, s.
-    mtbf_s : float
-        Mean time between failures of the whole job, s, > 0.
-    servers : int
-        Embedding parameter servers, >= 1.
-    servers_hit : float
-        Mean number of servers that one failure takes down, 0 to `servers`.
-
-    Returns
-    -------
-    float
-        PLS; infinite for an infinite interval in the long run with failures.
-
-    Notes
-    -----
     `(k/N) age/M`: exact where failures come at one per MTBF of wall clock and none strikes a
     recovery, and a save outlives a failure.
     """
@@ -147,10 +85,7 @@ def mean_pls(
 
 
 def least_pls(save_s: float, mtbf_s: float, servers: int, servers_hit: float = 1.0) -> float:
-    """Return `mean_pls` as saves follow ever more closely: a failure in one loses `save_s`.
-
-    Parameters as there.
-    """
+    """Return `mean_pls` as saves follow ever more closely: a failure in one loses `save_s`."""
     check_duration(save_s=save_s)
     check_positive(mtbf_s=mtbf_s)
     return save_s / mtbf_s * hit_fraction(servers, servers_hit)
@@ -164,23 +99,11 @@ def mean_pls_interval_s(
     servers_hit: float = 1.0,
     useful_time_s: float = math.inf,
 ) -> float:
-    """The rarest saving at which `mean_pls` is the target.
+    """The rarest saving at which `mean_pls` is the target, s.
 
-    Parameters
-    ----------
-    target_pls : float
-        Portion of lost samples to aim at (0.1 is 10 %), > 0.
-    save_s, mtbf_s, servers, servers_hit, useful_time_s
-        As in `mean_pls`.
+    0 where no interval meets the target (see `least_pls`). Where a job that never saves meets it,
+    (E6), which is no shorter than the job.
 
-    Returns
-    -------
-    float
-        Work between two saves, s; 0 where no interval meets the target (see `least_pls`). Where
-        a job that never saves meets it, (E6), which is no shorter than the job.
-
-    Notes
-    -----
     With `n` saves `mean_age_s` is a parabola, rising in tau, and a shorter interval with one save
     more can be as old again. Of all `n` whose parabola meets the target, the least.
     """

@@ -76,26 +76,22 @@ def snapshot(
     `share checkpoint_bytes / servers / memory_bandwidth`; `share`: of a full checkpoint, that is
     copied. Training waits for it, since servers update their rows in place.
     """
-    if given_s is not None:
-        return OwnCost(key, given_s, "s", "given")
-    if costs.model is None:
-        return OwnCost(key, 0.0, "s", "unknown", "[model] is not given")
-    bytes_each = share * costs.model.checkpoint_bytes / costs.cluster.parameter_servers
-    return _copied(costs, key, bytes_each)
+    model = costs.model
+    return copied(costs, given_s, None if model is None else share * model.checkpoint_bytes, key)
 
 
-def mirrored_step(
-    costs: CostModel, given_s: float | None, bytes_per_step: float | None, key: str = "stall"
-) -> OwnCost:
-    """Return the time in which each server copies its part of a step's state in its memory, s.
+def copied(costs: CostModel, given_s: float | None, all_bytes: float | None, key: str) -> OwnCost:
+    """Return the time in which each server copies its part of these bytes in its memory, s.
 
-    `bytes_per_step / servers / memory_bandwidth`; bytes to peers also draw on the cards.
+    `all_bytes / servers / memory_bandwidth`; None where they are not known, without a model.
     """
     if given_s is not None:
         return OwnCost(key, given_s, "s", "given")
-    if bytes_per_step is None:
+    if all_bytes is None:
         return OwnCost(key, 0.0, "s", "unknown", "[model] is not given")
-    return _copied(costs, key, bytes_per_step / costs.cluster.parameter_servers)
+    bytes_each = all_bytes / costs.cluster.parameter_servers
+    follows = f"{format_bytes(bytes_each)} a server, {_memory_told(costs)}"
+    return OwnCost(key, bytes_each / _memory(costs), "s", _of_memory(costs), follows)
 
 
 def applied_again(costs: CostModel, given: float | None, times: float, key: str) -> OwnCost:
@@ -223,11 +219,6 @@ def _with_optimizer_state(costs: CostModel) -> float:
 
 def _rows(costs: CostModel) -> RowModel | None:
     return None if costs.model is None else costs.model.rows
-
-
-def _copied(costs: CostModel, key: str, bytes_each: float) -> OwnCost:
-    follows = f"{format_bytes(bytes_each)} a server, {_memory_told(costs)}"
-    return OwnCost(key, bytes_each / _memory(costs), "s", _of_memory(costs), follows)
 
 
 def _memory(costs: CostModel) -> float:

@@ -98,55 +98,51 @@ class Async(Policy):
         self._check_memory(context)
         copied = snapshot(context.costs, self.snapshot_s)
         stall_s = self.stall_s(copied.value)
+        # The stall is part of the snapshot: the rest of it lands during training.
+        interval_s, growing = self._pace(context, stall_s, copied.value - stall_s)
         return Plan(
             recovery="full",
-            schedules=every(
-                self._interval_s(context, copied.value), Save(blocking=False), self.in_flight
-            ),
+            schedules=every(interval_s, Save(blocking=False), self.in_flight),
             recover=FULL_ROLLBACK,
             tiers=(Tier("remote", snapshot_s=stall_s),),
-            sequence=self._growing(context, copied.value) if self.interval == _RULE else None,
+            sequence=growing,
             memory_overhead=float(self.copies),
             own_costs=(copied,),
-        )
-
-    def _growing(self, context: Context, snapshot_s: float) -> Growing:
-        assert self.iteration_s is not None
-        return Growing(
-            first_s=self._first_steps(context, snapshot_s) * self.iteration_s,
-            more_s=_STEPS * self.iteration_s,
-            max_overhead=self.max_overhead,
         )
 
     def stall_s(self, snapshot_s: float) -> float:
         """Return how long training stalls for a snapshot that takes so long, s."""
         if self.staging == "pageable":
             return snapshot_s
-        assert self.iteration_s is not None
-        return max(snapshot_s - self.iteration_s, 0.0)
+        return max(snapshot_s - self._step_s, 0.0)
 
     @property
     def copies(self) -> int:
         """Copies of the state that host memory holds at most."""
         return self.in_flight + (self.staging == "pinned")
 
-    def _interval_s(self, context: Context, snapshot_s: float) -> float:
-        """Return the interval; under CheckFreq's rule, if only snapshots cost time."""
-        stall_s = self.stall_s(snapshot_s)
-        if self.interval == _RULE:
-            assert self.iteration_s is not None
-            first = self._first_steps(context, snapshot_s)
-            steps = checkfreq_settled(first, self.iteration_s, stall_s, self.max_overhead)
-            return steps * self.iteration_s
-        landing_s = context.save_s / self.in_flight
-        mtbf_s = self.unannounced_s(context)
-        return background_interval_s(self.interval, stall_s, landing_s, mtbf_s)
+    def _pace(
+        self, context: Context, stall_s: float, hidden_s: float
+    ) -> tuple[float, Growing | None]:
+        """Return the interval, s; under CheckFreq's rule where it ends, and how it grows to that.
 
-    def _first_steps(self, context: Context, snapshot_s: float) -> int:
+        `hidden_s`: the part of the snapshot that lands during training.
+        """
+        if self.interval != _RULE:
+            landing_s = context.save_s / self.in_flight
+            mtbf_s = self.unannounced_s(context)
+            return background_interval_s(self.interval, stall_s, landing_s, mtbf_s), None
+        step_s = self._step_s
+        first = checkfreq_steps(hidden_s + context.save_s, step_s, 0.0)
+        settled = checkfreq_settled(first, step_s, stall_s, self.max_overhead)
+        growing = Growing(first * step_s, _STEPS * step_s, self.max_overhead)
+        return settled * step_s, growing
+
+    @property
+    def _step_s(self) -> float:
+        """One training step, s, where its length has to be given."""
         assert self.iteration_s is not None
-        # The stall is part of the snapshot: the rest of both lands during training.
-        hidden_s = snapshot_s - self.stall_s(snapshot_s)
-        return checkfreq_steps(hidden_s + context.save_s, self.iteration_s, 0.0)
+        return self.iteration_s
 
     def _check_memory(self, context: Context) -> None:
         if self.host_memory is None:

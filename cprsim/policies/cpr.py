@@ -92,10 +92,11 @@ class Cpr(Policy):
         """
         if context.servers_hit == 0:
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
-        costs, (portion, slower) = context.costs, self._portion_and_slowdown(context)
+        costs = context.costs
+        portion, slower, writes, besides_s = self._saving(context)
         fails = costs.save_fails(REMOTE)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
-        each_s = costs.seconds(costs.save(REMOTE, portion, *self._writes_and_besides))
+        each_s = costs.seconds(costs.save(REMOTE, portion, writes, besides_s))
         save_s = each_s / portion * (1 + portion) / 2
         older = 1.0
         if self.after_void == "skip" and portion == 1:
@@ -107,14 +108,13 @@ class Cpr(Policy):
         mtbf_s = self.unannounced_s(context) / again / (1 + slower) / older
         return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
 
-    def _portion_and_slowdown(self, _context: Context) -> tuple[float, float]:
-        """Return the slowdown of one save, and of training."""
-        return 1.0, 0.0
+    def _saving(self, _context: Context) -> tuple[float, float, float, float]:
+        """Return what one save takes, and what saving slows.
 
-    @property
-    def _writes_and_besides(self) -> tuple[float, float]:
-        """Return the share of a save's bytes that is written, and its further time, s."""
-        return 1.0, 0.0
+        The portion of the rows, the slowdown of training, the share of that portion's bytes that is
+        written, and further time of the save, s.
+        """
+        return 1.0, 0.0, 1.0, 0.0
 
 
 def _recovery_s(context: Context) -> tuple[float, float]:

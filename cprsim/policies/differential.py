@@ -1,16 +1,28 @@
-"""Background saves of the rows modified since the last one, or since a baseline."""
+"""Background saves of modified rows alone: Check-N-Run, and chains of deltas that are merged."""
 
 from math import inf
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from cprsim.basics.periods import whole_periods
-from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import REMOTE, Context, Differences, Interval, Plan, Policy, Save, Tier, every
+from cprsim.basics.schema import Part, PositiveSeconds, Seconds
+from cprsim.contract import (
+    REMOTE,
+    Choice,
+    Context,
+    Differences,
+    Interval,
+    Plan,
+    Policy,
+    Save,
+    Setting,
+    Tier,
+    every,
+)
 from cprsim.contract.controller import saves_of
-from cprsim.contract.patterns import Variant
+from cprsim.contract.patterns import VARIANTS, Variant
 from cprsim.job.derived import OwnCost, snapshot, tracked_rows
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
@@ -65,19 +77,19 @@ class DifferentialSaving(Policy):
     @property
     def _chained(self) -> tuple[Variant, float]:
         """The variant of differences, and training from one merging to the next, s."""
-        return "consecutive", inf
+        raise NotImplementedError
 
     def plan(self, context: Context) -> Plan:
         """Look up what each number of intervals modifies; the schedule holds the mean save."""
-        model, rows = context.costs.model, context.rows
+        model, known = context.costs.model, context.rows
         quantised = self._quantised(model)
         of_rows = tracked = 1.0
         # Memory of one bit a row, as a share of that of the tracked rows.
-        marks = 0.0 if rows is None else rows.tracked_rows / 8 / rows.tracked_bytes
+        marks = 0.0 if known is None else known.tracked_rows / 8 / known.tracked_bytes
         if model is not None:
             of_rows = tracked = model.shard_bytes / model.checkpoint_bytes
-            if rows is not None:
-                tracked = rows.tracked_bytes / model.checkpoint_bytes
+            if known is not None:
+                tracked = known.tracked_bytes / model.checkpoint_bytes
         whole = 1 - (1 - quantised) * of_rows
         copied = snapshot(context.costs, self.snapshot_s)
         if copied.basis == "unknown":
@@ -86,24 +98,14 @@ class DifferentialSaving(Policy):
         interval_s = self._interval_s(context, whole, copied.value)
         at, shares = self._modified(context, interval_s)
         variant, merge_s = self._chained
-        differences = Differences(
-            variant,
-            interval_s,
-            whole,
-            tracked * quantised,
-            tuple(at),
-            tuple(shares),
-            self.bits,
-            merge_s,
-        )
+        rows = tracked * quantised
+        law = Differences(variant, interval_s, whole, rows, at, shares, self.bits, merge_s)
         return Plan(
             recovery="full",
-            schedules=every(
-                interval_s, mean_save_of_differences(differences, context.useful_time_s)
-            ),
+            schedules=every(interval_s, mean_save_of_differences(law, context.useful_time_s)),
             recover=FULL_ROLLBACK,
             tiers=(Tier(REMOTE.name, snapshot_s=copied.value),),
-            sequence=differences,
+            sequence=law,
             slowdown=marking.value,
             memory_overhead=1.0 + marks,
             own_costs=(copied, marking),
@@ -115,7 +117,9 @@ class DifferentialSaving(Policy):
         landing_s = costs.seconds(costs.save(REMOTE, writes=whole))
         return background_interval_s(self.interval, snapshot_s, landing_s, context.mtbf_s)
 
-    def _modified(self, context: Context, interval_s: float) -> tuple[list[float], list[float]]:
+    def _modified(
+        self, context: Context, interval_s: float
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Numbers of intervals, ascending, and the share of the tracked bytes that they modify."""
         rows, samples = context.rows, context.samples
         if self.modified is None and (rows is None or samples is None):
@@ -136,7 +140,7 @@ class DifferentialSaving(Policy):
             assert rows is not None
             assert samples is not None
             shares = rows.modified_share(at * (samples * interval_s / context.useful_time_s))
-        return at.tolist(), shares.tolist()
+        return tuple(at.tolist()), tuple(shares.tolist())
 
     def _quantised(self, model: Model | None) -> float:
         """Bytes written of rows and optimizer state, per byte."""
@@ -154,6 +158,58 @@ class DifferentialSaving(Policy):
             saved += table.saved_bytes
             written += share * table.saved_bytes
         return written / saved
+
+
+class CheckNRun(DifferentialSaving):
+    """Write only modified rows, quantised, in the background; a failure takes the whole job back.
+
+    Source: Check-N-Run (NSDI 2022).
+
+    `variant`: `"one-shot"` writes the rows modified since the baseline, `"consecutive"` those since
+    the save before, `"intermittent"` is one-shot with a new baseline whenever `rebaseline_pays`.
+
+    Defaults: 30 min, intermittent, a bit-width among the paper's 2 to 8.
+    """
+
+    system: Literal["check-n-run"]
+    variant: Variant = "intermittent"
+    bits: Annotated[int, Field(ge=1, le=32)] = 4
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval and its variant; fewer bits cost accuracy, which isn't modelled."""
+        return (*super().settings(context), Choice("variant", VARIANTS))
+
+    @property
+    def _chained(self) -> tuple[Variant, float]:
+        return self.variant, inf
+
+
+class Delta(DifferentialSaving):
+    """Write modified rows often, in the background; another machine merges them into a new base.
+
+    Source: DECK (PVLDB 18(12), 2025); TorchRec's delta tracker.
+
+    A delta holds the rows modified since the one before. Every `merge` of training another machine
+    merges the deltas taken before that into a new base; a later delta is written after it. A
+    load reads the base and the deltas after it, so its length is limited by `merge`, as that of
+    consecutive differences isn't. The merging machine reads and writes through separate links:
+    neither its time nor its bytes are charged to the job. It has finished by the next delta.
+
+    `merge`: training from one merging to the next.
+
+    Defaults: a delta every 2.5 min, twelve times as often as Check-N-Run saves (DECK's gain),
+    merged every hour (assumed). Elements keep their 32 bits.
+    """
+
+    unpriced = "the machine that merges, and its traffic on the store, cost nothing"
+
+    system: Literal["delta"]
+    interval: Interval = 150.0
+    merge_s: PositiveSeconds = Field(3600.0, alias="merge")
+
+    @property
+    def _chained(self) -> tuple[Variant, float]:
+        return "consecutive", self.merge_s
 
 
 def mean_save_of_differences(differences: Differences, useful_time_s: float) -> Save:

@@ -27,7 +27,7 @@ from cprsim.contract import (
 from cprsim.formulas.ecrec import RebuildConstants, rebuild_constants, rebuild_s
 from cprsim.job.costs import time_of_throughput
 from cprsim.job.derived import OwnCost, applied_again, committed, dense_copied, published
-from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
+from cprsim.policies.full import FULL_ROLLBACK, rare_interval_s
 
 #: Where a lost server's shard is decoded from.
 PARITIES = "parities"
@@ -130,9 +130,7 @@ class Ecrm(Policy):
                 f"parity = {self.parity} needs {self.parity + 1} parameter servers for one group, "
                 f"but there are {context.servers}; each member of a group needs its own server"
             )
-        interval_s = math.inf
-        if self.interval is not None:
-            interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        interval_s = rare_interval_s(self.interval, context)
         updates = tuple(self._updates(context))
         slowdown = math.fsum(each.value for each in updates)
         if not self.parity:

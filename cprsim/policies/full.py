@@ -37,6 +37,16 @@ def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> 
     return float(rule)
 
 
+def rare_interval_s(rule: str | float | None, context: Context, besides_s: float = 0.0) -> float:
+    """Return seconds of an `interval` that may be left out, which makes no saves.
+
+    `besides_s`: what a save stops training for in addition to `Context.save_s`.
+    """
+    if rule is None:
+        return math.inf
+    return checkpoint_interval_s(rule, context.save_s + besides_s, context.mtbf_s)
+
+
 def full_plan(interval_s: float) -> Plan:
     """Blocking saves of everything every `interval_s`, full rollback."""
     return Plan("full", every(interval_s), FULL_ROLLBACK)

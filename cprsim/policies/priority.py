@@ -70,24 +70,17 @@ class PrioritySaving(Cpr):
         return (*super().settings(context), Choice("fraction", _FRACTIONS))
 
     @property
-    def _subsample(self) -> int:
-        """The tracker looks at one of so many batches."""
-        return 1
-
-    @property
-    def _together(self) -> int:
-        """So many of these batches it looks at as one."""
-        return 1
+    def _batches(self) -> tuple[int, int]:
+        """The tracker looks at one of so many batches, and at so many of these as one."""
+        return 1, 1
 
     def _tracking(self, context: Context) -> OwnCost:
         return tracked_rows(context.costs, self.slowdown, self.tracker, "slowdown")
 
-    def _portion_and_slowdown(self, context: Context) -> tuple[float, float]:
-        return self.fraction, 0.0 if self.fraction == 1 else self._tracking(context).value
-
-    @property
-    def _writes_and_besides(self) -> tuple[float, float]:
-        return (1.0, 0.0) if self.fraction == 1 else (self.writes, self.select_s)
+    def _saving(self, context: Context) -> tuple[float, float, float, float]:
+        if self.fraction == 1:
+            return super()._saving(context)
+        return self.fraction, self._tracking(context).value, self.writes, self.select_s
 
     def partial(self, context: Context, interval_s: float) -> Plan:
         """CPR-vanilla's plan, its saves cut into portions."""
@@ -102,18 +95,16 @@ class PrioritySaving(Cpr):
         unsaved_s = (0.0,) if lost is None else tuple((lost.after * interval_s).tolist())
         left = None if lost is None else lost.left
         observed = self._tracking(context)
+        save = Save(
+            portion=self.fraction,
+            unsaved_s=unsaved_s,
+            writes=self.writes,
+            extra_s=self.select_s,
+        )
         plan = replace(
             plan,
-            schedules=every(
-                interval_s,
-                Save(
-                    portion=self.fraction,
-                    unsaved_s=unsaved_s,
-                    writes=self.writes,
-                    extra_s=self.select_s,
-                ),
-            ),
-            tracking=Tracking(self.tracker, self.fraction, self._subsample, left),
+            schedules=every(interval_s, save),
+            tracking=Tracking(self.tracker, self.fraction, self._batches[0], left),
             slowdown=observed.value,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
             own_costs=(observed,),
@@ -128,15 +119,11 @@ class PrioritySaving(Cpr):
         intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:
             return None
+        each = samples * interval_s / context.useful_time_s
+        subsample, together = self._batches
         return rows.lost(
             PartialSaves(
-                self.tracker,
-                self.fraction,
-                samples * interval_s / context.useful_time_s,
-                intervals,
-                self._subsample,
-                interval_s,
-                self._together,
+                self.tracker, self.fraction, each, intervals, subsample, interval_s, together
             )
         )
 
@@ -199,11 +186,5 @@ class CprSsu(PrioritySaving):
     together: Annotated[int, Field(ge=1)] = 1
 
     @property
-    def _subsample(self) -> int:
-        """`subsample`."""
-        return self.subsample
-
-    @property
-    def _together(self) -> int:
-        """`together`."""
-        return self.together
+    def _batches(self) -> tuple[int, int]:
+        return self.subsample, self.together

@@ -24,7 +24,7 @@ from cprsim.contract import (
 )
 from cprsim.job.costs import time_of_throughput
 from cprsim.job.derived import applied_again, published
-from cprsim.policies.full import checkpoint_interval_s
+from cprsim.policies.full import rare_interval_s
 
 #: Where a lost server's shards are copied from.
 COPIES = Tier("copies", "peers")
@@ -121,9 +121,7 @@ class Replication(Policy):
             )
         if context.mtbf_s < math.inf:
             context.costs.load(REMOTE, "all", 1)  # it has to be known: all copies may go
-        interval_s = math.inf
-        if self.interval is not None:
-            interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        interval_s = rare_interval_s(self.interval, context)
         times = (self.copies - 1) / self.aggregation
         sent_on = times * context.pushed_bytes_per_s
         updated = applied_again(context.costs, self.slowdown, times, "slowdown")

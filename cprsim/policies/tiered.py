@@ -1,11 +1,13 @@
 """Tiers of checkpoints: each failure returns to the nearest one that survived it."""
 
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from cprsim.basics import units
+from cprsim.basics.schema import Part, Rate, Seconds, Section
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -13,6 +15,7 @@ from cprsim.contract import (
     Chains,
     Context,
     Groups,
+    Interval,
     Plan,
     Policy,
     Recover,
@@ -22,9 +25,62 @@ from cprsim.contract import (
     Tier,
 )
 from cprsim.contract.failure_kinds import kinds
+from cprsim.job.derived import OwnCost, snapshot
+from cprsim.job.tiers import Medium
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s
-from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, snapshot_of, tier_of
+
+_MEDIA: dict[str, Medium] = {"local": "host", "peer": "peers", "remote": "store"}
+#: Saves from one base to the next where differences are saved; assumed.
+_BASE_EVERY = 10
+
+
+class Place(Section):
+    """One tier: how often it is saved to, and what that takes.
+
+    `interval`: training from one save to the next, or `"optimal"`, Young's rule for this tier.
+    `save`, `load`: what one takes, measured. `write`, `read`: in place of that, what one node does
+    at most; without either, the remote tier costs what the scenario says, and the peers' memory
+    what the network cards allow. `blocking`: whether training waits for a save. `snapshot`: how
+    long training waits for a save that doesn't block; a server's part of the bytes over
+    `cluster.memory_bandwidth` if not given. `differential`: share of the bytes that a
+    difference writes. `base_every`: each save of that number is whole, where differences are saved.
+    """
+
+    interval: Interval = "optimal"
+    save_s: Seconds | None = Field(None, alias="save")
+    load_s: Seconds | None = Field(None, alias="load")
+    write: Rate | None = None
+    read: Rate | None = None
+    blocking: bool = True
+    snapshot_s: Seconds | None = Field(None, alias="snapshot")
+    differential: Annotated[float, Field(gt=0, le=1), Part] | None = None
+    base_every: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _keys_fit(self) -> Self:
+        for measured, rate in (("save", "write"), ("load", "read")):
+            if getattr(self, f"{measured}_s") is not None and getattr(self, rate) is not None:
+                raise ValueError(f"give either {measured!r} or {rate!r}: each says what it takes")
+        if self.blocking and self.snapshot_s is not None:
+            raise ValueError("'snapshot' goes with blocking = false; set that, or leave it out")
+        if self.base_every is not None and self.differential is None:
+            raise ValueError("'base_every' goes with differential; give that, or leave it out")
+        return self
+
+    @property
+    def links(self) -> int:
+        """Saves from one base to the next."""
+        return 1 if self.differential is None else self.base_every or _BASE_EVERY
+
+
+class Peers(Place):
+    """The memory of peers.
+
+    `copies`: of each shard's checkpoint, that on its own host included.
+    """
+
+    copies: Annotated[int, Field(ge=2)] = 2
 
 
 def nearest_survivor(tiers: tuple[str, ...], groups: Groups) -> Answers:
@@ -122,14 +178,14 @@ class Tiered(Policy):
             )
         rule = nearest_survivor(tuple(self.places), Groups(context.servers, copies))
         places = self.places.items()
-        stalls = {name: snapshot_of(name, place, context) for name, place in places}
+        stalls = {name: _snapshot_of(name, place, context) for name, place in places}
         own_costs = tuple(each for each in stalls.values() if each is not None)
         stalled_s = {name: 0.0 if each is None else each.value for name, each in stalls.items()}
-        tiers = tuple(tier_of(name, place, context, stalled_s[name]) for name, place in places)
-        chains = tuple(tuple(chain_of(name, place)) for name, place in places)
+        tiers = tuple(_tier_of(name, place, context, stalled_s[name]) for name, place in places)
+        chains = tuple(tuple(_chain_of(name, place)) for name, place in places)
         schedules = []
         for tier, (name, place), chain in zip(tiers, places, chains, strict=True):
-            save, share = mean_save_of_chain(chain), _share(name, rule, context)
+            save, share = _mean_of(chain), _share(name, rule, context)
             schedules.append(Schedule(_interval_s(tier, place, save, share, context), save))
         if self.remote is None:  # the start of the job is loaded from the store
             tiers += (REMOTE,)
@@ -166,3 +222,63 @@ def _interval_s(tier: Tier, place: Place, save: Save, share: float, context: Con
         return background_interval_s(place.interval, tier.snapshot_s, save_s, mtbf_s)
     except ValueError as error:
         raise ValueError(f"{tier.name}: {error}") from None
+
+
+def _snapshot_of(name: str, place: Place, context: Context) -> OwnCost | None:
+    """Return what a save to that tier stalls training for; None where training waits for saves.
+
+    On average over the saves from one base to the next.
+    """
+    if place.blocking:
+        return None
+    later = 1.0 if place.differential is None else place.differential
+    share = (1.0 + (place.links - 1) * later) / place.links
+    return snapshot(context.costs, place.snapshot_s, share, f"{name}.snapshot")
+
+
+def _tier_of(name: str, place: Place, context: Context, snapshot_s: float) -> Tier:
+    """The tier of that name; its costs must be known."""
+    costs = context.costs
+    for measured, rate in (("save", "write"), ("load", "read")):
+        if name == "remote" or getattr(place, f"{measured}_s") is not None:
+            continue
+        limited = name == "peer" and costs.cluster.nic is not None
+        if getattr(place, rate) is None and not limited:
+            way_out = ", or set cluster.nic" if name == "peer" else ""
+            raise ValueError(
+                f"{name} has no bandwidth: give its measured {measured!r}, or {rate!r}, "
+                f"bytes per second of one node{way_out}"
+            )
+        if costs.model is None:
+            raise ValueError(
+                f"{name}: what a {measured} takes can't be derived without [model]; give that, or "
+                f"the measured {measured!r}"
+            )
+    return Tier(
+        name,
+        _MEDIA[name],
+        place.save_s,
+        place.load_s,
+        place.write,
+        place.read,
+        snapshot_s,
+    )
+
+
+def _chain_of(name: str, place: Place) -> Iterator[Save]:
+    """A base and the differences that follow it; to return to one reads all up to it."""
+    # A measured save is of all copies; a derived one sends each on its own.
+    sent = place.copies - 1.0 if isinstance(place, Peers) and place.save_s is None else 1.0
+    share = 1.0 if place.differential is None else place.differential
+    for link in range(place.links):
+        writes = sent * share if link else sent
+        yield Save(name, place.blocking, writes=writes, reads=1.0 + link * share)
+
+
+def _mean_of(chain: tuple[Save, ...]) -> Save:
+    """Return the mean share that a save of the chain writes, and reads."""
+    if len(chain) == 1:
+        return chain[0]
+    writes = math.fsum(save.writes for save in chain) / len(chain)
+    reads = math.fsum(save.reads for save in chain) / len(chain)
+    return chain[0]._replace(writes=writes, reads=reads)

@@ -1,6 +1,5 @@
 """Twin groups: groups of servers that hold all tables each, and average now and then."""
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -24,7 +23,7 @@ from cprsim.contract import (
     whole_numbers,
 )
 from cprsim.job.derived import OwnCost
-from cprsim.policies.full import checkpoint_interval_s
+from cprsim.policies.full import rare_interval_s
 
 #: The servers of other groups that hold the same rows, as they were when all last averaged.
 TWINS = "twins"
@@ -96,10 +95,7 @@ class TwinGroups(Policy):
         sync_s = sync.value
         twins = Tier(TWINS, "peers", save_s=0.0, snapshot_s=sync_s, live=True)
         averaging = Save(TWINS, blocking=False, writes=2.0 * (self.groups - 1))
-        interval_s = math.inf
-        if self.interval is not None:
-            save_s = context.save_s + sync_s
-            interval_s = checkpoint_interval_s(self.interval, save_s, context.mtbf_s)
+        interval_s = rare_interval_s(self.interval, context, sync_s)
         costs = context.costs.costs
         measured = costs.load_partial_s is not None or costs.load_s is not None
         # Each server has the rows of as many as there are groups; a measured load is of all.

@@ -14,8 +14,8 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.contract.memory import server_bytes
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.means import amount
-from cprsim.selection import words
-from cprsim.selection.intervals import ROUNDING
+from cprsim.runs.selection import words
+from cprsim.runs.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found

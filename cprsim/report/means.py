@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import percent
-from cprsim.selection.intervals import ROUNDING
+from cprsim.runs.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.runs.summaries import Mean

@@ -20,7 +20,7 @@ from cprsim.report.tables import (
     wall_table,
 )
 from cprsim.runs.result import Result
-from cprsim.selection.words import interval
+from cprsim.runs.selection.words import interval
 from cprsim.sim.history.recorder import record
 
 

@@ -17,8 +17,8 @@ from cprsim.errors import RunError, UsageError
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.means import amount, half_width, share_and_half
 from cprsim.runs.cautions import not_given
+from cprsim.runs.selection.words import listed, some
 from cprsim.scenario.mapping import leaves
-from cprsim.selection.words import listed, some
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found

@@ -8,8 +8,8 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.contract.memory import memory_fault
 from cprsim.failures.replay import TraceReplay
 from cprsim.failures.severity import Part
+from cprsim.runs.selection.intervals import LEAST_MET
 from cprsim.scenario import Scenario
-from cprsim.selection.intervals import LEAST_MET
 
 if TYPE_CHECKING:
     from cprsim.runs.result import Result

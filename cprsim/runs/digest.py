@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.measures import COMPARED, MEASURES, Basis
+from cprsim.runs.selection.samples import PairedMoments, PairedSample
 from cprsim.runs.summaries import (
     allowance,
     columns_of,
@@ -19,7 +20,6 @@ from cprsim.runs.summaries import (
     quantile,
     statistics,
 )
-from cprsim.selection.samples import PairedMoments, PairedSample
 
 
 @dataclass(frozen=True, eq=False)

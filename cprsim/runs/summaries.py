@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cprsim.basics.periods import ROUNDING
 from cprsim.contract.ledger import CAUSES
 from cprsim.runs.measures import Basis, measured, measures_of
-from cprsim.selection.intervals import students_t
+from cprsim.runs.selection.intervals import students_t
 
 _MISS = 0.05  # of a 95 % interval
 #: An event that no replication met happens in fewer than 3 / n of them, with 95 % (Hanley and

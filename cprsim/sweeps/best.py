@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
+from cprsim.runs.selection.bounds import Quality
+from cprsim.runs.selection.certificate import Certificate, Verdict, judge
+from cprsim.runs.selection.samples import PairedSample
+from cprsim.runs.selection.words import sentence
 from cprsim.runs.summaries import half_width
-from cprsim.selection.bounds import Quality
-from cprsim.selection.certificate import Certificate, Verdict, judge
-from cprsim.selection.samples import PairedSample
-from cprsim.selection.words import sentence
 from cprsim.sweeps.store import StoredPoint
 from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.values import brief

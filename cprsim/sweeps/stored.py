@@ -17,8 +17,8 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.result import entry, in_currency
+from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.summaries import statistics, tidy
-from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
 from cprsim.sweeps.phase_map import phase_map

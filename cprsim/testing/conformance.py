@@ -12,8 +12,6 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
-from pydantic import InstanceOf, PrivateAttr
-
 from cprsim.basics.streams import COHORT
 from cprsim.contract import (
     Action,
@@ -25,7 +23,6 @@ from cprsim.contract import (
     Loss,
     Notice,
     Plan,
-    Policy,
     Save,
     Schedule,
     Train,
@@ -71,6 +68,8 @@ class _WatchedController:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedPlan(Plan):
+    """A plan that does what another one does, and writes down every word of it."""
+
     watched: Plan | None = None
     transcript: Transcript = field(default_factory=list)
 
@@ -78,19 +77,6 @@ class _WatchedPlan(Plan):
         assert self.watched is not None
         self.transcript.clear()
         return _WatchedController(self.watched.start(), self.transcript)
-
-
-class _Watched(Policy):
-    """A policy that does what another one does, and writes down every word of it."""
-
-    system: str = "watched"
-    policy: InstanceOf[Policy]
-    _transcript: Transcript = PrivateAttr(default_factory=list)
-
-    def plan(self, context: Context) -> Plan:
-        plan = self.policy.planned(context)
-        numbers = {each.name: getattr(plan, each.name) for each in fields(Plan)}
-        return _WatchedPlan(**numbers, watched=plan, transcript=self._transcript)
 
 
 class _Watch(NamedTuple):
@@ -352,8 +338,10 @@ class PolicyConformance:
             ]
             for number, found, expected in zip(numbers, played[-1], played[0], strict=True):
                 differ = differences(found, expected)
-                said = f"engine 'batch' and then 'sim' say {differ}"
-                require(not differ, f"{where}, replication {number}: {said}")
+                require(
+                    not differ,
+                    f"{where}, replication {number}: engine 'batch' and then 'sim' say {differ}",
+                )
 
     def test_who_ignores_notices_is_unchanged(self) -> None:
         """Check bit for bit that notices move no failure where a policy has no answer."""
@@ -424,13 +412,13 @@ class PolicyConformance:
 
     @staticmethod
     def _watch(scenario: Scenario, replication: int) -> _Watch:
-        watched = _Watched(policy=scenario.policies["it"])
-        parts = {name: getattr(scenario, name) for name in Scenario.model_fields}
-        watching = Scenario(**parts | {"policies": {"it": watched}})
-        vars(watching)["failure_model"] = scenario.failure_model
-        seen = Recording()
+        plan, seen = scenario.plan("it"), Recording()
+        numbers = {each.name: getattr(plan, each.name) for each in fields(Plan)}
+        watched = _WatchedPlan(**numbers, watched=plan)
+        watching = scenario.with_policies(scenario.policies)
+        watching.plans["it"] = watched
         ledger = play(watching, "it", 0, replication, seen)
-        return _Watch(ledger, seen, watched._transcript)
+        return _Watch(ledger, seen, watched.transcript)
 
     @staticmethod
     def _check_same_plan(where: str, plan: Plan, other: Plan, context: Context) -> None:

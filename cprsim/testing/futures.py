@@ -13,20 +13,11 @@ from cprsim.sim.cursor import cursor_of
 def change_future(scenario: Scenario, after_s: float, pace: float = 0.0) -> Scenario:
     """The same scenario, whose failures after some second of the wall clock come otherwise.
 
-    Whoever acts differently before then has seen the future.
-
-    Parameters
-    ----------
-    scenario
-        Left as it is.
-    after_s
-        Failures up to this second, itself included, stay what they are.
-    pace
-        How fast the time after it passes: 2 brings the next failure in half the time that it would
-        have taken from there, 0 never.
+    Whoever acts differently before then has seen the future. `after_s`: failures up to this second,
+    itself included, stay what they are. `pace`: how fast the time after it passes; 2 brings the
+    next failure in half the time that it would have taken from there, 0 never.
     """
-    changed = Scenario(**{name: getattr(scenario, name) for name in Scenario.model_fields})
-    failures = scenario.failure_model
+    changed, failures = scenario.with_policies(scenario.policies), scenario.failure_model
     # Where the scenario would keep it; the timeline is no part of the contents of a scenario.
     vars(changed)["failure_model"] = _OtherFuture(
         failures.spec, failures.cluster, failures.job, after_s, pace

@@ -27,8 +27,8 @@ from cprsim.report.answer import answer_lines, certainty, robust_lines
 from cprsim.report.decision import decision_lines
 from cprsim.report.screen import configuration, screen
 from cprsim.runs.fleet import Fleet, of_tables
+from cprsim.runs.selection.bounds import Bound
 from cprsim.runs.summaries import Mean
-from cprsim.selection.bounds import Bound
 from tests.advice.conftest import SCENARIOS, advised
 from tests.advice.test_settings import MEASURED, measured
 

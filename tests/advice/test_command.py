@@ -12,7 +12,7 @@ import pytest
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.selection.certificate import Certificate, certify
+from cprsim.runs.selection.certificate import Certificate, certify
 from tests.advice.conftest import SCENARIOS
 from tests.waiting import HANGS_S
 

@@ -15,7 +15,7 @@ from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Polic
 from cprsim.contract.registry import systems
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
-from cprsim.selection.certificate import MOST
+from cprsim.runs.selection.certificate import MOST
 from tests.advice.conftest import SCENARIOS
 
 MEASURED = {

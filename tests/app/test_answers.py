@@ -111,6 +111,7 @@ def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
     assert named(found, "failed")[0]["lines"][0].startswith("policy 'full': the job gets nowhere")
 
 
+@pytest.mark.slow
 def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(
     server: AppServer,
 ) -> None:

@@ -319,6 +319,7 @@ def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> Non
         assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
 
 
+@pytest.mark.slow
 def test_bursts_of_one_node_are_shorter_lives() -> None:
     """A node has a burst every 400 h x 4 nodes of its rack: 1 / (1/1200 + 1/1600) h = 685.7 h."""
     burst = scenario(BURSTS | {"sizes": {"1": 1}}).failure_model

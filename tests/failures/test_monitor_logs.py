@@ -83,6 +83,7 @@ def step_by_step(texts: list[str]) -> list[tuple[int, int, float]]:
     return [(node, step, end) for step, node, end in sorted(found)]
 
 
+@pytest.mark.slow
 def test_outages_are_those_that_one_finds_step_by_step() -> None:
     rng, compared = np.random.default_rng(3), 0
     for _ in range(300):

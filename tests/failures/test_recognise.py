@@ -136,6 +136,7 @@ def test_a_malformed_log_is_recognised_or_refused_in_one_line():
 MARKS = "[]{},;|\t\n\"'#0123456789.e- hsdtimenoduraton_"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60) | st.text(MARKS, max_size=60))
 def test_any_text_is_recognised_or_refused_in_one_line(text):
     Path("log").write_text(text, encoding="utf-8", errors="replace")

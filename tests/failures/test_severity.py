@@ -404,6 +404,7 @@ def test_no_rounding_takes_down_more_than_there_is() -> None:
         assert often.mean_hit(MeanHit(7.0, 3.0, 1.0)) == (7, 3, 1)
 
 
+@pytest.mark.slow
 def test_what_is_played_is_what_the_means_say() -> None:
     """Exponential lives, bursts and failures of the cluster: a Poisson process with marks."""
     bursts = SOURCES["bursts"]["bursts"]

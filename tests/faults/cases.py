@@ -212,7 +212,7 @@ class Export(Command):
 
 def study() -> Case:
     """`cprsim study`, whose runs are made up."""
-    play = importlib.import_module("cprsim.studies.play")
+    play = importlib.import_module("cprsim.trainer.studies.play")
     play.played, play.Workers = _made_up, lambda _: InThisProcess()
     return Command(
         ["study", "{}/job.toml", "--out", "{}/out", "--workers", "1"],

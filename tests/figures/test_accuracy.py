@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.figures.trained import pls_accuracy, policy_accuracy
-from cprsim.studies import findings
+from cprsim.trainer.studies import findings
 from tests.figures.reading import boxes_apart, rendered
 from tests.studies.made_up import study
 

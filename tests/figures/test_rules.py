@@ -33,7 +33,7 @@ from cprsim.figures.style import (
     policy_colours,
 )
 from cprsim.figures.texts import wrapped
-from cprsim.gallery.registry import PICTURES, picture
+from cprsim.report.gallery.registry import PICTURES, picture
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 from tests.figures import (

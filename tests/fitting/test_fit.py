@@ -69,6 +69,7 @@ def test_the_document_has_what_the_contract_names():
     assert document["bursts"] is None
 
 
+@pytest.mark.slow
 def test_parameters_are_found_again_within_their_intervals():
     """Gamma 0.7 and mean 700 s: of 100 intervals 95 hold each, give or take 2.2."""
     held = {"shape": 0, "mean": 0}

@@ -71,6 +71,7 @@ def test_a_scenarios_frailty_is_found_in_its_log():
     assert fitted.law == found.found.law
 
 
+@pytest.mark.slow
 def test_nodes_that_are_alike_get_none():
     law = {"distribution": "weibull", "mean": "1000 h", "shape": 0.7}
 
@@ -130,6 +131,7 @@ def test_logs_are_simulated_as_renewal_theory_has_them():
     assert sum(each.failures for each in samples) == failures.sum() - np.count_nonzero(failures)
 
 
+@pytest.mark.slow
 @needs_lanl
 @pytest.mark.parametrize(
     ("system", "is_sure"),

@@ -35,6 +35,7 @@ def test_counts_of_a_poisson_process_differ_by_the_root_of_their_mean() -> None:
         assert each.agrees
 
 
+@pytest.mark.slow
 def test_wear_out_and_early_failures_are_told_from_the_law() -> None:
     """Of renewals the variance of a long count is cv² times its mean (D. R. Cox, 1962, 4.5)."""
     for shape in (0.5, 2.0):
@@ -68,6 +69,7 @@ def test_spells_are_found_that_no_law_of_single_gaps_has() -> None:
     assert told[0]["agrees"] is False
 
 
+@pytest.mark.slow
 def test_one_false_alarm_in_many_logs() -> None:
     """At three standard deviations; of 90 comparisons of a law with its own logs, 3 at most."""
     alarms = 0

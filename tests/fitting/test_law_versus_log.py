@@ -114,6 +114,7 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
     cprsim.Scenario(**job().mapping() | {"failures": told})
 
 
+@pytest.mark.slow
 def test_what_a_short_log_tells_is_little(fitted: LogFit, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 8)
     found = of_new_law(fitted, job())
@@ -178,6 +179,7 @@ def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
     assert fit_for(job(), path, reader="intervals").look == "gaps"
 
 
+@pytest.mark.slow
 def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 16)
     found = of_new_law(fitted, job())
@@ -329,6 +331,7 @@ def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, played):
     assert all(each.failures.trace == named.failures.log for each in played[1:])
 
 
+@pytest.mark.slow
 def test_law_and_log_wait_alike_whatever_repairs_the_law_has(
     fitted: LogFit, tmp_path: Path, played
 ):

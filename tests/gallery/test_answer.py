@@ -9,8 +9,8 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Parameter, PerturbedScenario, Robustness
 from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
-from cprsim.gallery import runs
-from cprsim.gallery.registry import picture
+from cprsim.report.gallery import runs
+from cprsim.report.gallery.registry import picture
 from cprsim.runs.summaries import Mean
 from cprsim.scenario import load_scenario
 

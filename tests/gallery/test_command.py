@@ -16,8 +16,8 @@ from cprsim.basics.manifest import with_manifest
 from cprsim.basics.shipped import shipped
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import TAKES
-from cprsim.gallery.registry import PICTURES, picture
+from cprsim.report.gallery.picture import TAKES
+from cprsim.report.gallery.registry import PICTURES, picture
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -73,7 +73,7 @@ def test_a_picture_can_be_had_from_python() -> None:
 @pytest.mark.slow
 def test_the_gallery_alone_does_not_import_matplotlib_and_pictures_no_pyplot() -> None:
     code = (
-        "import sys, cprsim.gallery.registry\n"
+        "import sys, cprsim.report.gallery.registry\n"
         "assert 'matplotlib' not in sys.modules\n"
         "import cprsim.figures\n"
         "assert 'matplotlib.pyplot' not in sys.modules"

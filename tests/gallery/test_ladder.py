@@ -7,8 +7,8 @@ import pytest
 
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
-from cprsim.gallery import ladder
-from cprsim.gallery.registry import picture
+from cprsim.report.gallery import ladder
+from cprsim.report.gallery.registry import picture
 from cprsim.scenario import load_scenario
 from cprsim.scenario.levers import load_levers
 from tools.reproduction import ladder as published

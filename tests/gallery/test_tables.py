@@ -16,10 +16,10 @@ from cprsim.basics.files import write_all
 from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery import ecrec, files, runs, tables
-from cprsim.gallery.picture import PictureSource
-from cprsim.gallery.registry import PICTURES
 from cprsim.report import outputs
+from cprsim.report.gallery import ecrec, files, runs, tables
+from cprsim.report.gallery.picture import PictureSource
+from cprsim.report.gallery.registry import PICTURES
 from cprsim.report.run_folder import of_folder
 from cprsim.scenario import Scenario, load_scenario
 

@@ -160,6 +160,7 @@ def test_opentelemetrys_json_has_every_policy(result):
     }
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
     pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     run, out = tmp_path / "run", tmp_path / "run.prom"
@@ -228,7 +229,7 @@ def test_without_the_extra_it_is_said_what_to_install(call, package, monkeypatch
     def absent(name):
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("cprsim.metrics.catalogue.import_module", absent)
+    monkeypatch.setattr("cprsim.metrics.import_module", absent)
     with pytest.raises(
         UsageError,
         match=re.escape(

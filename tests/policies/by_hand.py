@@ -16,11 +16,6 @@ JOB: dict[str, Any] = {
     "cluster": {"parameter_servers": 8},
     "failures": {"exactly": 0},
 }
-#: Of policies that mirror steps in memory: reschedule 50 s, load 20 s, saves of 1 s.
-IN_MEMORY: dict[str, Any] = {
-    "cluster": {"parameter_servers": 8, "trainers": 2},
-    "costs": {"save": "1 s", "load": "20 s", "reschedule": "50 s"},
-}
 #: Of policies that save modified rows alone: a save of everything 8 s, a load 16 s.
 DIFFERENCES: dict[str, Any] = {"costs": {"save": "8 s", "load": "16 s", "reschedule": "50 s"}}
 

@@ -1,7 +1,7 @@
 """Autopilot: a plan that follows failures and saves, by hand; and beside one who knows."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,15 +15,11 @@ from cprsim.failures.presets import PRESETS
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.machine.schedules import mtbf_seen_s, partial_costs_less
 from cprsim.sim.engine import play
-from cprsim.testing import PolicyConformance, Recording
+from cprsim.testing import Recording
 from tests.formulas.forms import full_overhead, partial_overhead
 from tests.survival.cases import LANL, needs_lanl
 
 HALVES = {"parameter_servers": 8, "trainers": 8}
-
-
-class TestAutopilot(PolicyConformance):
-    policy: ClassVar = {"system": "autopilot", "prior": "20 h", "target_pls": 0.02}
 
 
 def test_a_run_by_hand(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ def test_a_run_by_hand(name: str, tmp_path: Path) -> None:
     tables: dict[str, Any] = of.get("tables", {}) | (others[0] if others else {})
     ledger = played(tmp_path, strikes, of["policy"] | keys, **tables)
 
-    assert_entries(ledger, of.get("always", {}) | {key: worked(of) for key, of in entries.items()})
+    entries = of.get("always", {}) | entries
+    assert_entries(ledger, {key: worked(entry) for key, entry in entries.items()})
 
 
 def test_no_two_runs_have_one_name() -> None:

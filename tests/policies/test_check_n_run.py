@@ -1,42 +1,20 @@
-"""Check-N-Run: the suite of all policies, sizes and faults worked by hand, limits."""
+"""Check-N-Run: sizes of what is written."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
-from cprsim.contract.expected import expected
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.testing import PolicyConformance
 from tests.policies.by_hand import DIFFERENCES, job_of
-
-
-class TestCheckNRun(PolicyConformance):
-    policy: ClassVar = {"system": "check-n-run", "interval": "40 min", "tracking": 0.01}
-
-
-# --- Worked by hand ------------------------------------------------------------------------------
-
-# A save of everything 8 s, a load 16 s. At 8 of 32 bits a baseline takes 2 s and half of it 1 s.
-CHAIN = {
-    "system": "check-n-run",
-    "variant": "consecutive",
-    "interval": "100 s",
-    "snapshot": "2 s",
-    "bits": 8,
-    "modified": 0.5,
-    "growth": 0.0,
-}
 
 
 def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> Scenario:
     return job_of(policy, **DIFFERENCES | {"failures": failures} | tables)
 
-
-# --- Sizes ---------------------------------------------------------------------------------------
 
 TABLES = [
     {"rows": 1_000_000, "dim": 16, "optimizer_slots": 1},
@@ -64,29 +42,6 @@ def test_small_tables_and_the_dense_part_are_written_whole():
     assert saves[1].writes == saves[2].writes == pytest.approx(difference / whole, rel=1e-12)
     chain = baseline + 2 * 0.25 * 0.3 * 128e6
     assert saves[2].reads == pytest.approx(chain / whole, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("bits", "dtype", "dim", "quantised"),
-    [
-        (4, "float32", 64, 4 / 32 + 8 / 256),
-        (8, "float16", 64, 8 / 16 + 8 / 128),
-        (16, "float16", 64, 1.0),
-        (32, "float32", 64, 1.0),
-        (16, "float32", 2, 1.0),  # no more than what it stands for
-    ],
-)
-def test_quantised_vectors_carry_their_range(bits, dtype, dim, quantised):
-    model = {"tables": [{"rows": 1000, "dim": dim, "dtype": dtype}]}
-    policy = {"system": "check-n-run", "bits": bits, "modified": 0.5, "interval": "2000 s"}
-    plan = scenario(policy, {"exactly": 0}, model=model).plan("p")
-    assert plan.schedules[0].save.writes == pytest.approx(quantised, rel=1e-12)
-
-
-def test_memory_is_a_copy_and_a_bit_a_row():
-    plan = scenario({"system": "check-n-run", "modified": 0.5}, {"exactly": 0}, model=MODEL)
-    assert plan.plan("p").memory_overhead == 1 + 1 / 8 / 128
-    assert scenario(CHAIN, {"exactly": 0}).plan("p").memory_overhead == 1
 
 
 @pytest.mark.parametrize("variant", ["one-shot", "consecutive", "intermittent"])
@@ -129,27 +84,3 @@ def test_shares_between_and_beyond_those_computed_one_by_one():
         assert (save.reads - law.whole) / law.rows == pytest.approx(exact, rel=tolerance)
     _, save = saves_of(law, [0.0, 9000.0])
     assert save.reads == law.whole + law.rows * law.shares[-1]
-
-
-def test_expectation_is_that_of_the_mean_save():
-    # Of baseline, 0.2, 0.4, 0.6 over and over; reads 1, 1.2, 1.4, 1.6; all quantised to a quarter.
-    keys = CHAIN | {"variant": "intermittent", "modified": 0.2, "growth": 1.0, "interval": "10 s"}
-    mtbf = {"distribution": "exponential", "mean": "500 s"}
-    one = scenario(keys, mtbf)
-    save = one.plan("p").schedules[0].save
-    assert save.writes == pytest.approx(0.25 * 2.2 / 4, rel=1e-12)
-    assert save.reads == pytest.approx(0.25 * 5.2 / 4, rel=1e-12)
-    found = expected(one.plan("p"), one.context)
-    assert found.load == pytest.approx(16 * 0.25 * 1.3 / 500, rel=1e-12)
-    assert found.lost == pytest.approx((5 + 8 * 0.25 * 0.55) / 500, rel=1e-12)
-    assert found.stall == pytest.approx(0.2, rel=1e-12)
-
-
-def test_an_optimal_interval_lets_baselines_land():
-    # sqrt(2 x 2 s x 450 s) is 42.4 s; a baseline of 8 bits takes a quarter of a save.
-    mtbf = {"distribution": "exponential", "mean": "450 s"}
-    policy = CHAIN | {"interval": "optimal"}
-    for save, interval_s in (("8 s", 42.4264), ("200 s", 50.0)):
-        costs = {"save": save, "load": "16 s"}
-        plan = scenario(policy, mtbf, costs=costs).plan("p")
-        assert plan.interval_s == pytest.approx(interval_s, rel=1e-5)

@@ -3,8 +3,6 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -40,43 +38,50 @@ from tests.drawn import SYSTEMS
 # --- Shipped policies ----------------------------------------------------------------------------
 
 
+NEAR = {"interval": "20 min", "save": "10 s", "load": "10 s", "differential": 0.1, "base_every": 4}
+#: A table of each system, and of some two.
+POLICIES: list[dict[str, Any]] = [
+    {"system": "full"},
+    {"system": "partial", "on_notice": "drain"},
+    {"system": "cpr-vanilla", "target_pls": 0.05},
+    {"system": "cpr-mfu", "target_pls": 0.05, "slowdown": 0.01},
+    {"system": "cpr-scar", "interval": "2 h", "fraction": 0.25},
+    {"system": "cpr-ssu", "interval": "4 h", "subsample": 3},
+    {"system": "async", "snapshot": "20 s", "in_flight": 2, "on_notice": "save"},
+    {"system": "replication"},
+    {"system": "accepted-loss", "interval": "4 h"},
+    {"system": "autopilot", "prior": "20 h", "target_pls": 0.02},
+    {"system": "check-n-run", "interval": "40 min", "tracking": 0.01},
+    {"system": "delta", "interval": "20 min", "merge": "2 h", "tracking": 0.01},
+    {"system": "ecrm"},
+    {"system": "elastic", "interval": "1 h", "bound": 0.6, "reshard": "30 s"},
+    {"system": "hot-swap", "iteration": "5 s"},
+    {"system": "peer-memory", "iteration": "10 min"},
+    {"system": "twin-groups", "every": "10 min", "sync": "3 s", "interval": "2 h"},
+    {
+        "system": "partial-experts",
+        "experts": 12,
+        "per_save": 2,
+        "interval": "30 min",
+        "blocking": True,
+        "snapshot_experts": 5,
+        "dynamic": True,
+        "plt_limit": 0.01,
+    },
+    {
+        "system": "tiered",
+        "local": NEAR,
+        "peer": {"interval": "1 h", "save": "30 s", "load": "40 s"},
+        "remote": {"interval": "4 h", "blocking": False},
+    },
+]
+for _policy in POLICIES:
+    _name = "Test" + _policy["system"].title().replace("-", "")
+    globals()[_name] = type(_name, (PolicyConformance,), {"policy": _policy})
+
+
 def test_every_shipped_system_is_here() -> None:
-    for path in Path(__file__).parent.glob("test_*.py"):  # most stand beside their policy's tests
-        import_module(f"{__package__}.{path.stem}")
-    here = {suite.policy["system"] for suite in PolicyConformance.__subclasses__()}
-    assert set(systems()) == set(SYSTEMS) <= here
-
-
-class TestFull(PolicyConformance):
-    policy: ClassVar = {"system": "full"}
-
-
-class TestPartial(PolicyConformance):
-    policy: ClassVar = {"system": "partial", "on_notice": "drain"}
-
-
-class TestCprVanilla(PolicyConformance):
-    policy: ClassVar = {"system": "cpr-vanilla", "target_pls": 0.05}
-
-
-class TestCprMfu(PolicyConformance):
-    policy: ClassVar = {"system": "cpr-mfu", "target_pls": 0.05, "slowdown": 0.01}
-
-
-class TestCprScar(PolicyConformance):
-    policy: ClassVar = {"system": "cpr-scar", "interval": "2 h", "fraction": 0.25}
-
-
-class TestCprSsu(PolicyConformance):
-    policy: ClassVar = {"system": "cpr-ssu", "interval": "4 h", "subsample": 3}
-
-
-class TestAsync(PolicyConformance):
-    policy: ClassVar = {"system": "async", "snapshot": "20 s", "in_flight": 2, "on_notice": "save"}
-
-
-class TestReplication(PolicyConformance):
-    policy: ClassVar = {"system": "replication"}
+    assert set(systems()) == set(SYSTEMS) == {each["system"] for each in POLICIES}
 
 
 # --- A policy of a user --------------------------------------------------------------------------
@@ -218,6 +223,10 @@ def test_the_suite_finds_engines_that_differ(monkeypatch: pytest.MonkeyPatch) ->
 
     simulate = batch.simulate
     monkeypatch.setattr(batch, "simulate", off)
+
+    class Suite(PolicyConformance):
+        policy: ClassVar = {"system": "full"}
+
     text = r"measured costs, replication 0: engine 'batch' and then 'sim' say \{'wall': \("
     with pytest.raises(AssertionError, match=text):
-        TestFull().test_engines_agree()
+        Suite().test_engines_agree()

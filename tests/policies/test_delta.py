@@ -1,23 +1,16 @@
-"""Deltas that another machine merges: the suite of all policies, cases by hand, other programs."""
+"""Deltas that another machine merges, beside another program."""
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
-from cprsim.contract.expected import expected
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.testing import PolicyConformance
 from tests.policies.by_hand import DIFFERENCES, job_of, log_of
-
-
-class TestDelta(PolicyConformance):
-    policy: ClassVar = {"system": "delta", "interval": "20 min", "merge": "2 h", "tracking": 0.01}
-
 
 # A save of everything 8 s, a load 16 s; a base is all of it, a delta half.
 CHAIN = {
@@ -37,16 +30,6 @@ def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) ->
 
 def struck(folder: Path, strikes: Iterable[float]) -> dict[str, Any]:
     return log_of(folder, " ".join(f"{at!r},0" for at in strikes))
-
-
-def test_merging_costs_the_job_nothing():
-    merged, chained = (
-        play(scenario(CHAIN | {"merge": merge}, {"exactly": 0}), "p", 0, 0)
-        for merge in ("300 s", "1 d")
-    )
-
-    assert merged == chained
-    assert (merged.saves, merged.stored, merged.wall) == (9, 1 + 8 * 0.5, 1018)
 
 
 def by_another_program(strikes: list[float], every: int, merge: int, share: float) -> list[float]:
@@ -91,18 +74,6 @@ def test_like_another_program(seed, tmp_path):
 
     found = [run.wall, run.load, run.lost]
     assert found == pytest.approx(by_another_program(strikes, every, merge, share), abs=1e-4)
-
-
-def test_expectation_is_that_of_the_mean_save():
-    # 33 saves 30 s apart, merged every 90 s: a base, and reads of 1.5, then 1.5, 2, 2.5 in turn.
-    mtbf = {"distribution": "exponential", "mean": "500 s"}
-    one = scenario(CHAIN | {"interval": "30 s", "merge": "90 s"}, mtbf)
-    save = one.plan("p").schedules[0].save
-    reads = [1.0, 1.5, 2.0] + [1.5, 2.0, 2.5] * 10
-
-    assert save.writes == pytest.approx((1 + 32 * 0.5) / 33, rel=1e-12)
-    assert save.reads == pytest.approx(sum(reads) / 33, rel=1e-12)
-    assert expected(one.plan("p"), one.context).load == pytest.approx(16 * save.reads / 500)
 
 
 def test_it_has_to_know_how_many_rows_change():

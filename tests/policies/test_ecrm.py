@@ -1,26 +1,19 @@
-"""Erasure coding: its plan and whole runs worked by hand."""
+"""Erasure coding: who can be decoded, rebuilds, and double faults."""
 
 import math
 from collections.abc import Iterator
 from itertools import chain, combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cprsim import Scenario
-from cprsim.contract import Answers, Loss, Recover, Redundancy
-from cprsim.contract.expected import expected
+from cprsim.contract import Answers, Loss
 from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import job_of
 
 NOBODY: frozenset[int] = frozenset()
-
-
-class TestEcrm(PolicyConformance):
-    policy: ClassVar = {"system": "ecrm"}
 
 
 # --- Who can be decoded --------------------------------------------------------------------------
@@ -45,17 +38,7 @@ def test_two_losses_in_one_group_are_too_many(servers: int) -> None:
             assert answer.rollback == ("none" if decodes else "all"), (parity, down)
 
 
-def test_the_rest_trains_on_unless_a_trainer_is_lost() -> None:
-    assert rule(8, 2)(Loss(frozenset({0, 3}), NOBODY)) == Recover(
-        "none", keep_training=True, source="parities", reads=2.0, degraded=0.25, pause_s=30.0
-    )
-    assert not rule(8, 2)(Loss(frozenset({0}), frozenset({1}))).keep_training
-    assert rule(8, 2)(Loss(frozenset({0, 7}), NOBODY)) == Recover("all")
-
-
 # --- The plan ------------------------------------------------------------------------------------
-
-GB = 1e9
 
 
 def planned(policy: dict[str, Any], model: dict[str, Any] | None = None, **tables: Any) -> Scenario:
@@ -67,62 +50,6 @@ def planned(policy: dict[str, Any], model: dict[str, Any] | None = None, **table
         "policies": {"p": {"system": "ecrm"} | policy},
     }
     return Scenario(**(mapping | tables | ({} if model is None else {"model": model})))
-
-
-def test_shares_that_were_measured_win() -> None:
-    measured = {"coding": 0.01, "commit": 0.02, "replication": 0.04}
-    assert planned(measured).plan("p").slowdown == 0.07
-    assert planned(measured | {"commit": 0.0}).plan("p").slowdown == 0.05
-    off = {"two_phase_commit": False, "nn_replication": False}
-    assert planned(off | {"coding": 0.01}).plan("p").slowdown == 0.01
-    assert planned(off).plan("p").slowdown == pytest.approx(0.026)
-
-
-def test_a_share_of_what_is_off_is_not_paid() -> None:
-    measured = {"coding": 0.01, "commit": 0.02, "replication": 0.04}
-    for off, left in (
-        ({"parity": 0}, 0.04),
-        ({"two_phase_commit": False}, 0.05),
-        ({"nn_replication": False}, 0.03),
-    ):
-        assert planned(measured | off).plan("p").slowdown == pytest.approx(left)
-
-
-def test_what_it_takes_besides() -> None:
-    job = {"useful_time": "1 h", "network": "3 GB/s"}
-    plan = planned({"parity": 4}, job=job).plan("p")
-    assert plan.peer_bytes_per_s == 6 * GB
-    assert plan.memory_overhead == 0.25
-    assert plan.redundancy == Redundancy("parities", data=4, parity=1)
-    assert plan.interval_s == math.inf
-
-
-def test_a_card_that_is_full_slows_training_more_than_measured() -> None:
-    # Pulled and sent on: (5 + 10) GB/s over 5 servers of 2 GB/s each.
-    tables: dict[str, Any] = {
-        "job": {"useful_time": "1 h", "network": "5 GB/s"},
-        "cluster": {"parameter_servers": 5, "trainers": 15, "nic": "2 GB/s"},
-    }
-    assert play(planned({}, **tables), "p", 0, 0).slowdown == pytest.approx(3600 * 0.5)
-
-
-@pytest.mark.parametrize(
-    ("nic", "degraded"),
-    [
-        # Its own 1 GB/s and half as many again (a read of each of 2 others, of 4 in turn), and 2
-        # sent on, in time beside the 20 % that it is slowed by anyway.
-        ("2 GB/s", 3.5 / 2 / 1.2 - 1),
-        ("100 GB/s", 1 / 0.9 - 1),
-    ],
-)
-def test_decoding_takes_of_the_cards_or_what_was_measured(nic: str, degraded: float) -> None:
-    tables: dict[str, Any] = {
-        "job": {"useful_time": "1 h", "network": "5 GB/s"},
-        "cluster": {"parameter_servers": 5, "trainers": 15, "nic": nic},
-    }
-    shares = {"coding": 0.1, "commit": 0.1, "nn_replication": False}
-    answer = planned(shares, **tables).plan("p").recover(Loss(frozenset({0}), frozenset()))
-    assert answer.degraded == pytest.approx(degraded)
 
 
 @pytest.mark.parametrize(
@@ -171,21 +98,7 @@ def test_without_parities_and_interval_it_never_saves() -> None:
     assert run.wall == 3600 + run.lost + run.load
 
 
-# --- Failures worked by hand ---------------------------------------------------------------------
-# 1,000 s on 8 servers and a trainer, node 8; reschedule 50 s, load 20 s, so that a rebuild takes
-# 50 + 2 * 20 s. Each loss stops training for 30 s, and then it goes at half its pace.
-
 CODED = BARE | {"parity": 2, "coding": 0.0, "degraded": 0.5}
-COSTS = {"save": "1 s", "load": "20 s", "reschedule": "50 s"}
-
-
-def test_expected_cost_of_one_failure() -> None:
-    # As of a lost server above, the failure anywhere in the job: 30 s of 1,000, and half of 60 s.
-    planned = job_of(CODED, costs=COSTS, failures={"exactly": 1})
-    found = expected(planned.plan("p"), planned.context)
-    assert found.reschedule == pytest.approx(0.03)
-    assert found.slowdown == pytest.approx(0.03)
-    assert found.overhead == pytest.approx(0.06)
 
 
 # --- Double faults at random ---------------------------------------------------------------------

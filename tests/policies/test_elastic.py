@@ -1,85 +1,34 @@
-"""Elastic servers: against numbers worked by hand, waiting, and spares."""
+"""Elastic servers: a run by hand, beside waiting, beside spares."""
 
 import math
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.contract.expected import expected
-from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
-from cprsim.testing import PolicyConformance, Recording
 from tests.by_hand import played
 
-ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5}
 
-
-class TestElastic(PolicyConformance):
-    policy: ClassVar = {"system": "elastic", "interval": "1 h", "bound": 0.6, "reshard": "30 s"}
-
-
-@pytest.fixture
-def job(tmp_path: Path) -> Any:
-    """128 s of training on four servers; saves of 8 s, loads of 4 s, machines after 20 s."""
-
-    def playing(
-        policy: dict[str, Any], *strikes: tuple[float, int], trainers: int = 0
-    ) -> tuple[Ledger, Recording]:
-        more = {"cluster": {"trainers": trainers}, "costs": {"reschedule": "20 s"}}
-        run = played(tmp_path, policy, strikes, **more)
-        return run.ledger, run.seen
-
-    return playing
-
-
-def test_the_rest_loads_the_rows_and_goes_on_slower(job: Any) -> None:
+def test_the_rest_loads_the_rows_and_goes_on_slower(tmp_path: Path) -> None:
     # Server 0 fails at 20 s. Noticed at 21 s; placing rows anew until 23, loading until 27. Its
     # replacement is there at 41 s and takes its rows back until 45 s. With one of four gone, half
     # of a second takes a third longer.
-    ledger, seen = job(ELASTIC | {"reshard": "2 s"}, (20.0, 0))
+    policy = {"system": "elastic", "interval": "32 s", "bound": 0.5, "reshard": "2 s"}
+    run = played(tmp_path, policy, [(20.0, 0)], costs={"reschedule": "20 s"})
+    ledger = run.ledger
 
     assert (ledger.detect, ledger.reschedule, ledger.load) == (1, 2, 4)
     assert ledger.pls == ledger.updates_lost == 20 / 128 / 4
     # From 27 to 45 s 18 s of the clock are trained, of which a seventh is the slowdown; a save of
     # 8 s is due after 12 s of training, 14 s of the clock, and none of it is slower.
     assert ledger.slowdown == pytest.approx((45 - 27 - 4) / 7)
-    assert [each.cause for each in seen.spans[:5]] == [
-        "train", "detect", "reschedule", "load", "train",
-    ]  # fmt: skip
-
-
-def test_with_too_few_left_it_waits(job: Any) -> None:
-    waits, _ = job({"system": "partial", "interval": "32 s"}, (20.0, 0))
-    least, _ = job(ELASTIC | {"least": 4}, (20.0, 0))
-    assert least == waits
-    assert (waits.reschedule, waits.load) == (20, 4)
-    # Two of four may go, one after the other; the third is waited for.
-    ledger, _ = job(ELASTIC, (20.0, 0), (26.5, 1))
-    assert ledger.reschedule == 0
-    third, _ = job(ELASTIC, (20.0, 0), (26.5, 1), (33.0, 2))
-    assert third.reschedule > 0
-
-
-def test_a_trainer_is_waited_for(job: Any) -> None:
-    ledger, _ = job(ELASTIC, (20.0, 4), trainers=2)
-    assert (ledger.reschedule, ledger.load, ledger.pls) == (20, 0, 0)
-
-
-def test_a_failure_while_the_rest_loads_has_it_loaded_again(job: Any) -> None:
-    # Loading from 21 to 25 s; at 23 s server 1 fails as well: noticed at 24, loaded until 28.
-    ledger, _ = job(ELASTIC, (20.0, 0), (23.0, 1))
-    assert (ledger.detect, ledger.load) == (2, 2 + 4)
-    assert ledger.updates_lost == 2 * 20 / 128 / 4
-
-
-def test_where_servers_bind_nothing_it_costs_no_more_than_its_load(job: Any) -> None:
-    ledger, _ = job(ELASTIC | {"bound": 0.0}, (20.0, 0))
-    assert ledger.wall == 128 + 3 * 8 + 1 + 4
-    assert ledger.slowdown == 0
+    causes = [each.cause for each in run.seen.spans[:5]]
+    assert causes == ["train", "detect", "reschedule", "load", "train"]
 
 
 def scenario(failures: dict[str, Any] | None = None, **cluster: int) -> Scenario:
@@ -95,6 +44,7 @@ def scenario(failures: dict[str, Any] | None = None, **cluster: int) -> Scenario
     )
 
 
+@pytest.mark.slow
 def test_against_waiting_and_against_spares() -> None:
     """Waiting costs the time of a machine; fewer servers a few percent of it; spares none."""
     names, wall = ["elastic", "partial"], COLUMNS.index("wall")

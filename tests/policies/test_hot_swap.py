@@ -1,28 +1,10 @@
-"""Hot swap: its plan, its spares, and whole runs worked by hand."""
-
-from typing import Any, ClassVar
+"""Hot swap: the bytes that a step touches."""
 
 import numpy as np
 import pytest
 
-import cprsim
-from cprsim.contract import Loss, Mirror, Recover
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
-from cprsim.testing import PolicyConformance
-from tests.policies.by_hand import IN_MEMORY, job_of
-
-
-class TestHotSwap(PolicyConformance):
-    policy: ClassVar = {"system": "hot-swap", "iteration": "5 s"}
-
-
-def scenario(policy: dict[str, Any], **tables: Any) -> cprsim.Scenario:
-    """Steps of 10 s, unless the policy says otherwise."""
-    return job_of({"system": "hot-swap", "iteration": "10 s"} | policy, **IN_MEMORY | tables)
-
-
-# --- What travels --------------------------------------------------------------------------------
 
 
 def table(rows: int, skew: Skew, lookups: float = 1.0) -> TableRows:
@@ -46,35 +28,3 @@ def test_touched_rows_of_a_skewed_table_one_by_one():
     expected = 12 * float((1 - np.exp(-samples * share / share.sum())).sum())
     model = RowModel((table(rows, Skew(zipf=0.9)),))
     assert model.touched_bytes(samples) == pytest.approx(expected, rel=8e-4)
-
-
-_MODEL = {
-    "tables": [{"rows": 1000, "dim": 16, "optimizer_slots": 1, "skew": "uniform", "pooling": 2.0}],
-    "dense": "1 GB",
-}
-
-
-@pytest.mark.parametrize(
-    ("samples", "policy", "step_bytes"),
-    [
-        # 100 samples and 200 lookups in each of the 100 steps; rows of 64 B and as much again.
-        (10_000, {}, 128_000 * (1 - 0.999**200)),
-        (None, {}, 128_000.0),  # the shards, without the dense part
-        (10_000, {"snapshot": "5 kB"}, 5000.0),
-    ],
-)
-def test_what_a_step_sends(samples, policy, step_bytes):
-    job = {"useful_time": "1000 s"} | ({"samples": samples} if samples else {})
-    plan = scenario(policy, job=job, model=_MODEL).plan("p")
-    assert plan.peer_bytes_per_s == pytest.approx(step_bytes / 10, rel=1e-12)
-
-
-def test_numbers_of_a_plan():
-    plan = scenario({"stall": "0.5 s"}).plan("p")
-    assert plan.mirror == Mirror("memory", 10.0, 1)
-    assert plan.spares == 2
-    assert plan.slowdown == 0.05
-    assert plan.memory_overhead == 4.0  # two buffers of the own and the peer's shard
-    assert plan.peer_bytes_per_s == 0.0  # no model
-    loss = Loss(frozenset({6, 7}), frozenset())
-    assert plan.recover(loss) == Recover("all", takeover_s=40.0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import certify, judge
-from cprsim.selection.samples import PairedMoments, PairedSample
+from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.certificate import certify, judge
+from cprsim.runs.selection.samples import PairedMoments, PairedSample
 from tools.validation.worlds import judged, two_rare
 
 PLS = Bound("pls", 0.02)

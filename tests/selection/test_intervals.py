@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cprsim.selection.intervals import LEAST_MET, intervals
+from cprsim.runs.selection.intervals import LEAST_MET, intervals
 
 
 def of(values, failed=None, miss=0.05, **more):

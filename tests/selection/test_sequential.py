@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import Certificate, certify
-from cprsim.selection.samples import PairedSample
+from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.certificate import Certificate, certify
+from cprsim.runs.selection.samples import PairedSample
 from tools.validation.worlds import World, certified, kim_nelson, spread
 
 

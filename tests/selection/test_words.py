@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from cprsim.selection.bounds import Bound, Quality
-from cprsim.selection.certificate import Certificate, Contender, UndecidedBound
-from cprsim.selection.words import Unit, interval, sentence, short
+from cprsim.runs.selection.bounds import Bound, Quality
+from cprsim.runs.selection.certificate import Certificate, Contender, UndecidedBound
+from cprsim.runs.selection.words import Unit, interval, sentence, short
 
 NAMES = ["full", "cpr", "ecrm", "partial"]
 BEST = "cpr is best at 95 % over simulation noise"

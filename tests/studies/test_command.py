@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.cli.command import _main
-from cprsim.studies import findings
+from cprsim.trainer.studies import findings
 from tests.gated import ended
 from tests.trainer.sources import criteo_lines
 from tests.waiting import HANGS_S, wait_until

@@ -9,9 +9,9 @@ import pytest
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.studies import play
-from cprsim.studies.design import Run, notes, runs, study_section
 from cprsim.trainer.section import trainer_section
+from cprsim.trainer.studies import play
+from cprsim.trainer.studies.design import Run, notes, runs, study_section
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "train-study.toml"
 BLOCK = """

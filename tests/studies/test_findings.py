@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.studies import findings
-from cprsim.studies.outputs import accuracy_block
-from cprsim.studies.slope import fit_slopes
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies.slope import fit_slopes
 from tests.studies.made_up import SLOPES, run, study
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from cprsim.errors import UsageError
-from cprsim.studies.paired import (
+from cprsim.trainer.studies.paired import (
     LEVEL,
     compare_all,
     enough,

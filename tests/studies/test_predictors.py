@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cprsim.studies import findings
-from cprsim.studies.predictors import contest, explained_share, rank_correlation, told
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.predictors import contest, explained_share, rank_correlation, told
 from tests.studies.made_up import study
 
 

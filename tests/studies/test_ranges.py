@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cprsim.studies import findings
-from cprsim.studies.slope import fit_slopes, measured_ranges, seed_slopes
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.slope import fit_slopes, measured_ranges, seed_slopes
 from tests.studies.made_up import SLOPES, run, study
 
 POINTS = np.array([0.1, 0.25, 0.5, 0.7, 1.0, 1.5])

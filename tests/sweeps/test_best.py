@@ -14,9 +14,9 @@ from scipy import stats
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES, Basis
+from cprsim.runs.selection.bounds import Quality
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
-from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import _notes, best_table
 from cprsim.sweeps.store import StoredPoint
@@ -151,6 +151,7 @@ def test_margins_allow_for_a_loss_that_no_replication_met():
     assert margin(0.0, math.inf) == margin(0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_machine_time_is_told_where_another_takes_less_of_it(out):
     job = load_mapping("scenarios/all-systems.toml")
     job["policies"] = {name: job["policies"][name] for name in ("hot-swap", "replication")}

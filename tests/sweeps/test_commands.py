@@ -12,7 +12,7 @@ from rich.console import Console
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.selection.bounds import Quality
+from cprsim.runs.selection.bounds import Quality
 from cprsim.sweeps.display import best_table
 from tests.sweeps.processes import SCENARIO
 
@@ -221,6 +221,7 @@ def said_in(svg: str) -> str:
     return " ".join(" ".join(re.findall(r"<text[^>]*>([^<]*)<", svg)).split())
 
 
+@pytest.mark.slow
 def test_a_map_is_drawn_within_the_bounds_of_the_table(capsys):
     more = ("--vary", "costs.load=1 min,2 min", "--vary", "costs.save=1 min,9 min")
     *_, err = swept(capsys, *VARY, *more, "--best", "--map", "map.svg", "--at", "costs.load=60 s")

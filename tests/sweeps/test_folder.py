@@ -159,6 +159,7 @@ def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
     assert csv(done) == csv(sweep(scenario(), out.parent / "other", six, replications=3))
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
     connect = store._connect
 

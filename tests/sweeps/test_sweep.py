@@ -66,6 +66,7 @@ def test_points_are_in_the_order_of_the_design_with_what_is_varied_in_columns(ou
 # Replications until a half-width is met
 
 
+@pytest.mark.slow
 def test_replications_go_on_until_every_mean_is_known_well_enough(out):
     means = {"failures.mean": ["10 h", "30 h"]}
     done = sweep(scenario(), out, means, half_width=0.03, replications=5000)

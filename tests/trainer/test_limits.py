@@ -11,10 +11,10 @@ from cprsim.cli.command import _main
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.studies import play
 from cprsim.trainer import limits
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import trainer_section
+from cprsim.trainer.studies import play
 from cprsim.trainer.training import train
 from tests.studies.test_design import planned
 

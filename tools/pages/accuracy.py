@@ -13,10 +13,10 @@ from typing import Any
 
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
-from cprsim.gallery.registry import picture
-from cprsim.studies import findings, tables
-from cprsim.studies.outputs import accuracy_block
-from cprsim.studies.paired import EQUAL_WITHIN, enough
+from cprsim.report.gallery.registry import picture
+from cprsim.trainer.studies import findings, tables
+from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies.paired import EQUAL_WITHIN, enough
 from tools.pages.accuracy_compared import Study, best, section
 from tools.pages.accuracy_sources import PLANTED, SOURCES, Source
 from tools.paths import DOCS, FIGURES

@@ -6,16 +6,16 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cprsim.studies import findings
-from cprsim.studies.paired import (
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.paired import (
     EQUAL_WITHIN,
     PairedDifference,
     compare,
     compare_all,
     enough,
 )
-from cprsim.studies.predictors import told
-from cprsim.studies.tables import spread
+from cprsim.trainer.studies.predictors import told
+from cprsim.trainer.studies.tables import spread
 from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from cprsim.studies import findings
+from cprsim.trainer.studies import findings
 from tools.paths import SCENARIOS
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from cprsim.basics.files import write_all
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures import save_bytes
-from cprsim.gallery.registry import picture
+from cprsim.report.gallery.registry import picture
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.lab import forking

@@ -13,7 +13,7 @@ import matplotlib as mpl
 
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
-from cprsim.gallery.registry import PICTURES
+from cprsim.report.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
 from tools.reproduction.lines import HEADS, Line, printed, row, summary, table
 from tools.reproduction.sections import APART, SECTIONS

@@ -11,7 +11,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.shipped import shipped
 from cprsim.failures.presets import PRESETS
 from cprsim.fitting.log_fit import LogFit
-from cprsim.gallery.picture import Titled
+from cprsim.report.gallery.picture import Titled
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
 from tools.reproduction.lines import Line, Measured

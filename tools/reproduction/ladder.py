@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from cprsim.gallery import ladder
-from cprsim.gallery.picture import Titled
+from cprsim.report.gallery import ladder
+from cprsim.report.gallery.picture import Titled
 from cprsim.scenario.levers import Levers, load_levers
 from cprsim.scenario.mapping import set_value
 from tools.paths import SCENARIOS

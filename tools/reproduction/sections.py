@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from cprsim.basics.shipped import shipped
-from cprsim.gallery import runs, tables
-from cprsim.gallery.picture import PictureSource
-from cprsim.gallery.registry import PICTURES
+from cprsim.report.gallery import runs, tables
+from cprsim.report.gallery.picture import PictureSource
+from cprsim.report.gallery.registry import PICTURES
 from cprsim.scenario import Scenario, load_scenario
 from tools.reproduction import airesim, cpr, effective, goodput, ladder
 from tools.reproduction.lines import Line, Measured

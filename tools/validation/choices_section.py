@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from scipy.stats import binomtest
 
-from cprsim.selection.certificate import FIRST, MOST
-from cprsim.selection.intervals import LEAST_MET
+from cprsim.runs.selection.certificate import FIRST, MOST
+from cprsim.runs.selection.intervals import LEAST_MET
 from tools.paths import DOCS
 from tools.tables import markdown, write_csv
 from tools.validation.worlds import KINDS, LAWS, Searched, certified, judged, missed

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from cprsim.selection.bounds import Bound
-from cprsim.selection.certificate import FIRST, MOST, WITHIN, Certificate, certify, judge
-from cprsim.selection.intervals import intervals
-from cprsim.selection.samples import PairedSample
+from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.certificate import FIRST, MOST, WITHIN, Certificate, certify, judge
+from cprsim.runs.selection.intervals import intervals
+from cprsim.runs.selection.samples import PairedSample
 
 Rng = np.random.Generator
 Floats = NDArray[np.float64]

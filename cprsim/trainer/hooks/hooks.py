@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Loss, Resumed, Saved, Train, rules
 from cprsim.errors import CprsimError, UsageError
-from cprsim.metrics.catalogue import Reading
+from cprsim.metrics import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, tell

@@ -23,8 +23,8 @@ from cprsim.advice.candidates import value_of
 from cprsim.advice.trials import Trials
 from cprsim.basics.files import write_all
 from cprsim.contract import Policy
-from cprsim.selection.certificate import WITHIN
-from cprsim.selection.intervals import ROUNDING
+from cprsim.runs.selection.certificate import WITHIN
+from cprsim.runs.selection.intervals import ROUNDING
 from tools.validation.advice.brute import Truth, best, count, played, truth
 from tools.validation.advice.jobs import JOBS, Question, question
 

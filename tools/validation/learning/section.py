@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.studies.predictors import Contest, contest, explained_share
+from cprsim.trainer.studies.predictors import Contest, contest, explained_share
 from tools.paths import DOCS
 from tools.tables import markdown
 from tools.validation.learning.measured import TABLE

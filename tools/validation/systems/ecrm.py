@@ -1,9 +1,9 @@
-"""ECRec's published evaluation compared with runs of `cprsim.gallery.ecrec`."""
+"""ECRec's published evaluation compared with runs of `cprsim.report.gallery.ecrec`."""
 
 from typing import Any
 
 from cprsim.formulas.ecrec import coding_slowdown, commit_slowdown
-from cprsim.gallery.ecrec import (
+from cprsim.report.gallery.ecrec import (
     CASES,
     CKPT,
     ECREC,

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.selection.words import listed
+from cprsim.runs.selection.words import listed
 
 Floats = NDArray[np.float64]
 #: Of the bootstrap: resamples of the seeds, and the seed of these.

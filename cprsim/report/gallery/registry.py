@@ -2,8 +2,8 @@
 
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.gallery import ecrec, files, ladder, runs, sweeps, tables  # noqa: F401  (they register)
-from cprsim.gallery.picture import PICTURES, Picture
+from cprsim.report.gallery import ecrec, files, ladder, runs, sweeps, tables  # noqa: F401  (they register)
+from cprsim.report.gallery.picture import PICTURES, Picture
 
 __all__ = ["PICTURES", "picture"]
 

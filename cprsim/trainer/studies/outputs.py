@@ -9,8 +9,8 @@ import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
-from cprsim.studies.findings import slopes, with_drops
-from cprsim.studies.slope import Slope
+from cprsim.trainer.studies.findings import slopes, with_drops
+from cprsim.trainer.studies.slope import Slope
 
 #: Files of `cprsim study --out`, beside the folder of runs.
 NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")

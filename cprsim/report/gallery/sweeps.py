@@ -4,8 +4,8 @@ from typing import Final
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
-from cprsim.gallery import tables
-from cprsim.gallery.picture import Drawing, PictureSource, Titled, register
+from cprsim.report.gallery import tables
+from cprsim.report.gallery.picture import Drawing, PictureSource, Titled, register
 from cprsim.report.run_folder import check_names
 from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.stored import Sweep

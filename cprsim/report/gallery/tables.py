@@ -13,8 +13,8 @@ from cprsim.contract.expected import expected
 from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.formulas.intervals import young_interval_s
-from cprsim.gallery.picture import Titled, register
 from cprsim.policies.cpr import Cpr, CprVanilla
+from cprsim.report.gallery.picture import Titled, register
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 

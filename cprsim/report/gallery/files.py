@@ -11,9 +11,9 @@ from cprsim.errors import UsageError
 from cprsim.fitting.fit_log import fit
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.mtbf import mtbf_by_nodes
-from cprsim.gallery.picture import Drawing, PictureSource, Titled, register
+from cprsim.report.gallery.picture import Drawing, PictureSource, Titled, register
 from cprsim.scenario import load_scenario
-from cprsim.studies import findings
+from cprsim.trainer.studies import findings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

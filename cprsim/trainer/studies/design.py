@@ -14,9 +14,9 @@ from cprsim.basics.schema import Section, faults
 from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.studies.findings import comparisons
-from cprsim.studies.paired import enough
 from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.studies.findings import comparisons
+from cprsim.trainer.studies.paired import enough
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
 VERSION = 1

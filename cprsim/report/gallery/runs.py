@@ -7,8 +7,8 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import robustness
 from cprsim.advice.row_loss import RowLosses, row_losses
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Drawing, PictureSource, Titled, register
-from cprsim.gallery.tables import of_systems
+from cprsim.report.gallery.picture import Drawing, PictureSource, Titled, register
+from cprsim.report.gallery.tables import of_systems
 from cprsim.report.run_folder import of_folder
 from cprsim.runs.fleet import Fleet, load
 from cprsim.runs.fleet_play import run_fleet

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
-from cprsim.gallery.picture import PictureSource, Titled, register
+from cprsim.report.gallery.picture import PictureSource, Titled, register
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.selection.bounds import Bound
-from cprsim.selection.intervals import LEAST_MET, Means, rounding_of
-from cprsim.selection.samples import PairedMoments, PairedSample
+from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.intervals import LEAST_MET, Means, rounding_of
+from cprsim.runs.selection.samples import PairedMoments, PairedSample
 
 #: `none`: no candidate is within the bounds.
 Verdict = Literal["best", "tied", "undecided", "none"]

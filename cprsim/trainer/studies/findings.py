@@ -15,9 +15,9 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import Mean
-from cprsim.studies.paired import PairedDifference, compare, compare_all
-from cprsim.studies.predictors import Contest, contest
-from cprsim.studies.slope import Floats, Slope, fit_slopes, measured_ranges, seed_slopes
+from cprsim.trainer.studies.paired import PairedDifference, compare, compare_all
+from cprsim.trainer.studies.predictors import Contest, contest
+from cprsim.trainer.studies.slope import Floats, Slope, fit_slopes, measured_ranges, seed_slopes
 
 #: What tells the points of a study apart.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]

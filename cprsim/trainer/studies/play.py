@@ -11,9 +11,9 @@ from cprsim.basics.interrupts import Ended
 from cprsim.basics.manifest import versions
 from cprsim.errors import RunError
 from cprsim.runs.workers import Workers
-from cprsim.studies.design import Run
-from cprsim.studies.store import RunStore
 from cprsim.trainer.limits import check_fits
+from cprsim.trainer.studies.design import Run
+from cprsim.trainer.studies.store import RunStore
 from cprsim.trainer.training import train
 
 #: Called with the number of runs done and the number in all.

@@ -20,7 +20,7 @@ from cprsim.formulas.ecrec import (
     replication_slowdown,
     save_s,
 )
-from cprsim.gallery.picture import Titled, register
+from cprsim.report.gallery.picture import Titled, register
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer

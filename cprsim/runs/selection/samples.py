@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.selection.intervals import (
+from cprsim.runs.selection.intervals import (
     LEAST_MET,
     ROUNDING,
     Means,

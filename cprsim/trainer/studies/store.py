@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.files import check_writable, finish_others, write_all
-from cprsim.studies.design import Run
+from cprsim.trainer.studies.design import Run
 
 #: What a file says of itself: the run, and a hash of all else that it says.
 _KEY, _HASH = "key", "sha256"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from cprsim.selection.certificate import Certificate, Contender, UndecidedBound
+from cprsim.runs.selection.certificate import Certificate, Contender, UndecidedBound
 
 #: Where no candidate is left.
 NONE: Final = "no policy meets the limits"

@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from cprsim.studies import findings
-from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.paired import EQUAL_WITHIN, PairedDifference
 
 _Row = tuple[object, ...]
 
