@@ -229,7 +229,8 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.advice import answer, pareto  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.bars import answer  # noqa: PLC0415  (matplotlib is slow to import)
+        from cprsim.figures.pareto import pareto  # noqa: PLC0415
 
         pictures = {"answer": answer, "pareto": pareto}
         if name not in pictures:

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from cprsim.figures.style import SYSTEM_COLOURS
-from cprsim.figures.trained import pls_accuracy, policy_accuracy
+from cprsim.figures.curves import pls_accuracy, policy_accuracy
 from cprsim.studies import findings
 from tests.figures.reading import boxes_apart, rendered
 from tests.studies.made_up import study

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import look
-from cprsim.figures.advice import answer, chosen
+from cprsim.figures.bars import answer, chosen
 from cprsim.figures.style import CAUSE_COLOURS
 from cprsim.figures.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate

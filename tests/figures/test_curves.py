@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cprsim.contract.registry import systems
-from cprsim.figures.overhead import (
+from cprsim.figures.curves import (
     LOSSES,
     MODELS,
     ecrm_overhead,

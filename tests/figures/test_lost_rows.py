@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from cprsim.figures.lost_rows import lost_rows
+from cprsim.figures.curves import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
 from tests.figures.reading import boxes_apart, key, plain, rendered

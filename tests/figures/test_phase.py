@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import look
-from cprsim.figures.phase import phase
+from cprsim.figures.cells import phase
 from cprsim.figures.style import policy_colours
 from tests.figures.reading import boxes_apart, heading, key, notes, rendered
 

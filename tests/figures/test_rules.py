@@ -16,8 +16,8 @@ from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.contract.registry import systems
 from cprsim.errors import UsageError
 from cprsim.figures import look, save_bytes, without_words
-from cprsim.figures.advice import answer
-from cprsim.figures.breakdown import (
+from cprsim.figures.bars import answer
+from cprsim.figures.bars import (
     breakdown,
     breakdown_finding,
     failures_by_cause,

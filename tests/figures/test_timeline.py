@@ -14,7 +14,7 @@ from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
 from cprsim.figures.style import CAUSE_COLOURS, WIDTH_IN
 from cprsim.figures.texts import percent
-from cprsim.figures.timeline import COLOURS, timeline, timelines
+from cprsim.figures.lanes import COLOURS, timeline, timelines
 from cprsim.scenario import Scenario
 from cprsim.sim.history.recorder import History, record
 from tests.figures.reading import boxes_apart, plain, rendered, texts_of
