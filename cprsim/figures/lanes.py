@@ -242,7 +242,8 @@ def jobs_over_time(
     struck = {name for _, names in shocks for name in names}
     jobs = sorted(there, key=lambda job: (job.name not in struck, start_s[job.name]))[:_MOST_JOBS]
     jobs.sort(key=lambda job: start_s[job.name])
-    rows = [row for job in jobs for row in _job_rows(job, min(end_s[job.name], to_s))]
+    part_s = from_s, to_s
+    rows = [row for job in jobs for row in _job_rows(job, min(end_s[job.name], to_s), part_s)]
     sheet = Sheet(2, 1, sharex=True)
     above, below = sheet.axes
     found = {WAIT, *(doing for row in rows for doing, _, _ in row.spans)}
@@ -270,11 +271,11 @@ def jobs_over_time(
     return sheet.done(finding, title, notes, (rows_in + _LOAD_IN) / 2)
 
 
-def _job_rows(job: "JobRun", end_s: float) -> list[_Row]:
+def _job_rows(job: "JobRun", end_s: float, window: tuple[float, float]) -> list[_Row]:
     """Return a job from its arrival on, and what it does in the background."""
     watch, spans = job.watch, [("train", a, b) for a, b in job.had]
-    failures_s = [] if watch is None else watch.failures
     spans += [] if watch is None else watch.spans
+    failures_s = [] if watch is None else [s for s in watch.failures if window[0] <= s <= window[1]]
     rows = [_Row([job.name], spans, (job.arrives_s, end_s), failures_s, 0.1, 0.02)]
     if watch is not None and watch.in_background:
         background = [("save", a, b) for a, b in watch.in_background]

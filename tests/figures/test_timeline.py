@@ -12,9 +12,9 @@ from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.style import CAUSE_COLOURS, WIDTH_IN
-from cprsim.figures.texts import percent
 from cprsim.figures.lanes import COLOURS, timeline, timelines
+from cprsim.figures.style import WIDTH_IN
+from cprsim.figures.texts import percent
 from cprsim.scenario import Scenario
 from cprsim.sim.history.recorder import History, record
 from tests.figures.reading import boxes_apart, plain, rendered, texts_of
@@ -164,10 +164,6 @@ def test_long_names_touch_nothing(tmp_path: Any) -> None:
 
     drawn(timeline(history, "A title that goes on and on " * 8))
     drawn(timelines([history] * 3))
-
-
-def test_causes_have_the_colours_of_the_breakdown() -> None:
-    assert {cause: COLOURS[cause] for cause in CAUSE_COLOURS} == CAUSE_COLOURS
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Any) -> None:
