@@ -18,7 +18,7 @@ from cprsim.basics.machine import cores
 from cprsim.basics.units import format_duration
 from cprsim.errors import CprsimError, ScenarioError, UsageError
 from cprsim.figures import save_bytes
-from cprsim.figures.lanes import timeline
+from cprsim.figures.timeline import timeline
 from cprsim.report import html, outputs
 from cprsim.report.answer import answer_lines, detail_lines, known_so_far
 from cprsim.report.conclusion import conclusion, findings

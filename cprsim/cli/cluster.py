@@ -72,7 +72,7 @@ def _window(text: str | None) -> tuple[float, float] | None:
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
     from cprsim.basics.manifest import versions, with_manifest
     from cprsim.figures import save_bytes
-    from cprsim.figures.lanes import jobs_over_time
+    from cprsim.figures.timeline import jobs_over_time
 
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}
     files = {name: table.to_csv(index=False).encode() for name, table in tables.items()}

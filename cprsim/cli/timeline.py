@@ -73,7 +73,7 @@ def _content(history: "History", title: str, form: str) -> bytes:
 
         return openmetrics(readings(history, title)).encode()
     from cprsim.figures import save_bytes
-    from cprsim.figures.lanes import timeline as draw
+    from cprsim.figures.timeline import timeline as draw
 
     return save_bytes(draw(history, title), form)
 

@@ -8,7 +8,7 @@ from typing import Any
 from cprsim.basics.units import format_duration
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.figures import page_bytes
-from cprsim.figures.lanes import timelines
+from cprsim.figures.timeline import timelines
 from cprsim.report import html
 from cprsim.report.basis import ScenarioSource, inputs, repeat
 from cprsim.report.conclusion import certified, conclusion, findings

@@ -12,9 +12,9 @@ from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.lanes import COLOURS, timeline, timelines
 from cprsim.figures.style import WIDTH_IN
 from cprsim.figures.texts import percent
+from cprsim.figures.timeline import COLOURS, timeline, timelines
 from cprsim.scenario import Scenario
 from cprsim.sim.history.recorder import History, record
 from tests.figures.reading import boxes_apart, plain, rendered, texts_of
