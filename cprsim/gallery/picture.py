@@ -44,7 +44,7 @@ class PictureSource(NamedTuple):
 
 
 class Drawing:
-    """What is drawn: a function, or the name of one of `cprsim.figures`, and its arguments.
+    """A function that draws, or the name of one of `cprsim.figures`, and its arguments.
 
     Most have a tidy table, `rows`, and then a `title`.
     """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from cprsim.basics.terminal import plain_table
+from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.units import counted, format_duration, percent
 from cprsim.contract.ledger import CAUSE_LABELS, told_causes
 from cprsim.trainer.training import Trained
@@ -32,12 +32,12 @@ def trained_table(trained: Trained) -> Table:
     return plain_table(title, [("", [*rows]), ("measured", [*rows.values()])])
 
 
-def validation_table(found: Validation) -> Table:
+def validation_table(found: Validation) -> Fitting:
     """Predicted and measured, cause by cause and count by count, a block a policy.
 
     The noise of repeats has a column where there are any.
     """
-    headings = ["policy", "", "predicted", "measured", "difference", "%", "noise"]
+    headings = ["policy", "", "predicted", "measured", "off by", "%", "noise"]
     rows = []
     for compared in found.compared:
         names = [compared.policy]
@@ -53,7 +53,7 @@ def validation_table(found: Validation) -> Table:
     if not any(row.noise for compared in found.compared for row in compared.seconds()):
         columns.pop()
     title = f"{found.predicted.scenario.title}, seed {found.predicted.seed}"
-    return plain_table(title, columns, names=2, close=True)
+    return Fitting(plain_table(title, columns, names=2, close=True), kept=2)
 
 
 def validation_lines(found: Validation) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from cprsim.app.server import AppServer
 from tests.app.serving import QUICKSTART, served
-from tests.report.browser import Browser, Tab, browser, needs_chromium
+from tests.report.browser import FAINT, Browser, Tab, browser, needs_chromium
 from tests.waiting import wait_until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -34,32 +34,6 @@ window.results = () => document.getElementById('results').dataset;
 window.stands = (query, part) =>
   results().query === query && results().seen.split(' ').includes(part);
 window.fault = () => document.getElementById('faults').textContent;
-"""
-#: Texts whose contrast to what lies behind them is below what WCAG 2 AA wants.
-_FAINT = """
-(() => {
-  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
-  const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const colour = numbers(getComputedStyle(each).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const element = texts.currentNode.parentElement;
-    if (!texts.currentNode.textContent.trim() || !element.getClientRects().length) continue;
-    const style = getComputedStyle(element);
-    const ink = numbers(element.namespaceURI.endsWith('svg') ? style.fill : style.color);
-    const both = [luminance(ink), luminance(ground(element))].sort((a, b) => b - a);
-    if ((both[0] + 0.05) / (both[1] + 0.05) < 4.5) found.push(texts.currentNode.textContent);
-  }
-  return found;
-})()
 """
 
 
@@ -368,14 +342,14 @@ def test_texts_stand_out_and_inputs_have_names(
     tab.wait("!error('failures.mean').hidden")
     tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
-    assert tab.evaluate(_FAINT) == []
+    assert tab.evaluate(FAINT) == []
     nameless = (
         "[...document.querySelectorAll('input, select, button')].filter((each) =>"
         " !(each.labels?.length || each.ariaLabel || each.textContent.trim())).length"
     )
     assert tab.evaluate(nameless) == 0
     tab.evaluate("document.documentElement.style.setProperty('--ink', '#888')")
-    assert tab.evaluate(_FAINT) != []  # it would be found
+    assert tab.evaluate(FAINT) != []  # it would be found
 
 
 def test_copied_texts_are_those_that_are_shown(

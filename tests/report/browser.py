@@ -33,6 +33,33 @@ _OPTIONS = (
     "--remote-debugging-pipe",
 )
 
+#: Texts whose contrast to what lies behind them is below what WCAG 2 AA wants.
+FAINT = """
+(() => {
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const ground = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = numbers(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (!texts.currentNode.textContent.trim() || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = numbers(element.namespaceURI.endsWith('svg') ? style.fill : style.color);
+    const both = [luminance(ink), luminance(ground(element))].sort((a, b) => b - a);
+    if ((both[0] + 0.05) / (both[1] + 0.05) < 4.5) found.push(texts.currentNode.textContent);
+  }
+  return found;
+})()
+"""
+
 
 @dataclass(frozen=True)
 class Seen:
