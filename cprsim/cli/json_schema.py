@@ -162,8 +162,9 @@ def _told(value: Schema, field: FieldInfo, description: str, examples: Any) -> S
     if default is not None:
         value["default"] = default
     for part in value.get("anyOf", ()):
-        for key in {UNIT, RANGE} & part.keys():
-            value.setdefault(key, part[key])
+        for key in (UNIT, RANGE):
+            if key in part:
+                value.setdefault(key, part[key])
     parts = (value, *value.get("anyOf", ()))
     ends = [f"{mark} {part[key]:g}" for part in parts for key, mark in _BOUNDS if key in part]
     if ends:
