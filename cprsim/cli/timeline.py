@@ -52,12 +52,10 @@ def _form(out: Path) -> str:
     from cprsim.errors import UsageError
     from cprsim.figures import FORMATS
 
-    for each in (_TRACE, _METRICS):
-        if out.name.endswith(f".{each}"):
-            return each
-    form = out.suffix.lower().removeprefix(".")
-    if form not in FORMATS:
-        endings = ", ".join(f".{each}" for each in (*FORMATS, _TRACE))
+    known = (*FORMATS, _TRACE, _METRICS)
+    form = next((each for each in known if out.name.lower().endswith(f".{each}")), None)
+    if form is None:
+        endings = ", ".join(f".{each}" for each in known[:-1])
         raise UsageError(f"--out {out}: a timeline's name ends in {endings} or .{_METRICS}")
     return form
 

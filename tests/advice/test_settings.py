@@ -32,9 +32,9 @@ def measured(**policies: dict[str, object]) -> cprsim.Scenario:
 
 def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
     """The best of each system's settings, by the name of the candidate."""
-    asking = asked(scenario, only or None)
+    _, candidates, _ = asked(scenario, only or None)
     trials = Trials(scenario, criteria_of(scenario, **criteria), 0)  # type: ignore[arg-type]
-    found = search(asking.searched, trials, lambda *_: None)
+    found = search(candidates, trials, lambda *_: None)
     return {each.name: each.policy for each in found}
 
 
