@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -132,18 +133,12 @@ def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> float:
     times = np.concatenate(([first_s], curve.times_s[some], [curve.last_s]))
     shares = np.concatenate(([1.0], curve.at(times[1:])))
     # The band keeps its ends where they aren't known: there the survival is 0, or the last one.
-    low, high = (_held(np.concatenate(([1.0], end[some]))) for end in curve.band())
-    below, above = (np.append(each, each[-1]) for each in (low, high))
+    ends = (pd.Series([1.0, *end[some]]).ffill().to_numpy() for end in curve.band())
+    below, above = (np.append(each, each[-1]) for each in ends)
     axes.fill_between(times, below, above, step="post", **marks.BAND)
     words = "data: Kaplan-Meier curve, binned failure rate, 95 % bands"
     axes.step(times, shares, where="post", label=words, **_SEEN)
-    return float(low[-1])
-
-
-def _held(ends: Floats) -> Floats:
-    """Return values, those that are unknown as the one before."""
-    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
-    return ends[known]
+    return float(below[-1])
 
 
 def _evenly(count: int, most: int) -> NDArray[np.intp]:
