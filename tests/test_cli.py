@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 import cprsim
 from cprsim.basics.files import write_all
@@ -301,26 +300,6 @@ def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
 
 def _canonical(document: dict) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-
-
-def test_the_picture_is_a_sound_png(run_twice):
-    picture = run_twice[0]["breakdown.png"]
-    with Image.open(io.BytesIO(picture)) as image:
-        image.load()
-
-        assert image.format == "PNG"
-        assert image.width == 1400  # 7 inches at 200 to the inch
-        assert len(image.convert("RGB").getcolors(2**24) or ()) > 10
-
-
-def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
-    old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
-    write_all(Path("out"), with_manifest(old, {}))
-    Path("out/notes.txt").write_text("mine")
-    arguments = ["--replications", "5", "--seed", "4", "--out", "out"]
-
-    assert cli._main(["run", KAGGLE, *arguments]) == 0
-    assert written(Path("out")) == run_twice[0] | {"notes.txt": b"mine"}
 
 
 # Stopped on the way

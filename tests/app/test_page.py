@@ -172,36 +172,6 @@ def test_all_pictures_are_there_and_fit(
     assert_quiet(tab, server)
 
 
-def test_ticks_end_beyond_the_longest_bar_and_many_failures_are_counted(
-    tabs: Callable[[int], Tab],
-) -> None:
-    with served(QUICKSTART.with_name("peer-memory.toml")) as server:
-        tab = tabs(1280)
-        tab.open(server.address)
-        tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
-        shown = (
-            "[...document.querySelectorAll('#breakdown .rule')].map((r) => +r.getAttribute('x1'))"
-        )
-        ends = (
-            "[...document.querySelectorAll('#breakdown rect')]"
-            ".map((r) => +r.getAttribute('x') + +r.getAttribute('width'))"
-        )
-        assert max(tab.evaluate(shown)) >= max(tab.evaluate(ends))
-        module = "import(new URL('pictures.js', document.querySelector('script[type=module]').src))"
-        lane = {"policy": "p", "wall_s": 1e6, "overhead": 0.1, "blocks": []}
-        drawn = tab.evaluate(
-            f"{module}.then((m) => {{ const home = document.getElementById('timeline');"
-            f" m.timeline(home, [{{ ...{json.dumps(lane)},"
-            " failures_s: Array.from({ length: 500 }, (_, i) => i * 2000) }], told_,"
-            " [['s', 1]]); return home.querySelector('.ink-fill').getAttribute('d'); })".replace(
-                "told_", "{ causes: {} }"
-            )
-        )
-        # Bars, fewer than failures, and no triangles.
-        assert "h7l" not in drawn
-        assert 50 < drawn.count("z") < 500
-
-
 @pytest.mark.parametrize("width_px", [1280, 400])
 def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
     opened: Callable[..., Tab], server: AppServer, width_px: int

@@ -221,18 +221,6 @@ def test_a_law_without_a_density_has_no_rate() -> None:
         Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))
 
 
-def test_axes_are_log_where_durations_span_decades() -> None:
-    scales = {
-        case: [axes.get_xscale() for axes in drawn(case).axes[:2]]
-        for case in ("gaps", "early", "wear-out")
-    }
-    assert scales == {
-        "gaps": ["linear", "log"],
-        "early": ["log", "log"],
-        "wear-out": ["linear", "linear"],
-    }
-
-
 def test_ticks_say_where_they_stand() -> None:
     for case, unit in (("gaps", HOUR), ("briefly", YEAR), ("mixed", 1.0)):
         axes = drawn(case).axes[0]

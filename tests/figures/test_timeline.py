@@ -111,14 +111,6 @@ def test_failures_are_marked_above_the_lanes_that_they_hit(tmp_path: Any) -> Non
         assert found == pytest.approx(expected, abs=pixel_s)
 
 
-def test_many_failures_are_strokes_and_are_counted() -> None:
-    history = record(job(200), "full")
-    axes, texts = drawn(timeline(history))
-    (marks, *_) = (line for line in axes.lines if len(line.get_xdata()))
-    assert marks.get_marker() == "|"
-    assert f"{len(history.failures)} failures" in said_in(texts)
-
-
 def test_a_thousand_servers_need_no_thousand_lanes() -> None:
     few = timeline(record(job(2), "full"))
     many = timeline(record(job(200), "full"))
