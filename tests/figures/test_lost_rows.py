@@ -38,7 +38,11 @@ def table(
     )
 
 
-LONG = ("embedding table 17 of the model, as accessed in the first week", "W" * 40)
+LONG = (
+    "embedding table 17 of the model, as accessed in the first week",
+    "W" * 40,
+    "a/path/to/a/file/of/accesses/that/is/long.csv",
+)
 HOLES = table(NAMES[:2]).assign(relative=lambda t: t["relative"].where(t.index != 0, math.nan))
 CASES = {
     **{f"{n} skews": (table(NAMES[:n]), "Rows saved by priority") for n in (1, 2, 3, 6)},
