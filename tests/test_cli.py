@@ -14,8 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from PIL import Image
-from rich.console import Console
 
 import cprsim
 from cprsim.basics.files import write_all
@@ -23,7 +21,6 @@ from cprsim.basics.manifest import with_manifest
 from cprsim.cli import command as cli
 from cprsim.contract.registry import systems
 from cprsim.report import outputs
-from cprsim.report.tables import run_table
 from cprsim.scenario import load_scenario
 
 ROOT = Path(__file__).parents[1]
@@ -109,14 +106,6 @@ def test_one_replication_has_no_interval_of_its_mean(folder, capsys):
     assert document["policies"]["full"]["overhead"]["ci95"] == [None, None]
 
 
-def test_the_table_can_be_read_on_a_terminal_of_80_columns():
-    result = cprsim.run(load_scenario(QUICKSTART), replications=2)
-    screen = io.StringIO()
-    Console(file=screen, width=80).print(run_table(result))
-
-    assert "…" not in screen.getvalue()
-
-
 def test_brackets_in_names_are_printed_as_they_are(folder, capsys):
     names = ["--set", "title=costs [red] [/x]", "--set", 'policies={"a [/b]" = {system = "full"}}']
 
@@ -154,27 +143,6 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
             low, high = entry[measure]["ci95"]
             assert low <= entry[measure]["mean"] <= high
             assert entry[measure]["p50"] <= entry[measure]["p95"]
-
-
-def test_json_says_what_the_plan_is(folder, capsys):
-    policies = json_of(capsys, "run", QUICKSTART, "--replications", "1")["policies"]
-
-    assert [entry["system"] for entry in policies.values()] == [
-        "full",
-        "async",
-        "cpr-vanilla",
-        "replication",
-    ]
-    assert [entry["recovery"] for entry in policies.values()] == [
-        "full",
-        "full",
-        "partial",
-        "replica",
-    ]
-    # sqrt(2 x 300.0025 s x 72000 s): a save is 2.40002 TB at 8 GB/s.
-    assert policies["full"]["interval_s"] == pytest.approx(math.sqrt(2 * 300.0025 * 72_000))
-    assert policies["replication"]["interval_s"] is None  # never
-    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 1, 0, 1]
 
 
 def test_json_breaks_the_overhead_down_without_a_rest(folder, capsys):
@@ -215,14 +183,6 @@ def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
     assert list(everything) == KAGGLE_POLICIES
     assert list(chosen) == ["cpr", "full"]
     assert chosen == {name: everything[name] for name in ("cpr", "full")}
-
-
-def test_overrides_reach_the_run(folder, capsys):
-    arguments = ["--set", "failures.exactly=0", "--set", "policies.full.interval=99 h"]
-    document = json_of(capsys, "run", KAGGLE, "--replications", "2", *arguments)
-
-    assert document["policies"]["full"]["overhead"]["mean"] == 0.0
-    assert document["policies"]["full"]["interval_s"] == 99 * 3600
 
 
 @pytest.mark.slow
@@ -310,14 +270,6 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         assert math.fsum(seconds) == pytest.approx(float(row["wall_s"]), rel=1e-9)
 
 
-def test_the_scenario_that_is_written_gives_the_same_run(run_twice, folder):
-    Path("scenario.toml").write_bytes(run_twice[0]["scenario.toml"])
-    loaded = load_scenario("scenario.toml")
-
-    assert loaded == load_scenario(KAGGLE)
-    assert loaded.to_toml().encode() == run_twice[0]["scenario.toml"]
-
-
 def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
     manifest = json.loads(run_twice[0]["manifest.json"])
     own = manifest.pop("manifest_sha256")
@@ -350,27 +302,6 @@ def _canonical(document: dict) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
-def test_the_picture_is_a_sound_png(run_twice):
-    picture = run_twice[0]["breakdown.png"]
-    with Image.open(io.BytesIO(picture)) as image:
-        image.load()
-
-        assert image.format == "PNG"
-        assert image.width == 1400  # 7 inches at 200 to the inch
-        assert len(image.convert("RGB").getcolors(2**24) or ()) > 10
-
-
-@pytest.mark.slow
-def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
-    old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
-    write_all(Path("out"), with_manifest(old, {}))
-    Path("out/notes.txt").write_text("mine")
-    arguments = ["--replications", "5", "--seed", "4", "--out", "out"]
-
-    assert cli._main(["run", KAGGLE, *arguments]) == 0
-    assert written(Path("out")) == run_twice[0] | {"notes.txt": b"mine"}
-
-
 # Stopped on the way
 
 INTERRUPTED = """
@@ -400,13 +331,6 @@ def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, worke
     assert done.stderr == "cprsim: interrupted; no file is half-written\n"
     assert done.stdout == ""
     assert done.returncode == 1
-
-
-def test_a_folder_in_the_place_of_a_file_is_told(folder, capsys):
-    Path("out/results.csv").mkdir(parents=True)
-
-    assert cli._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 2
-    assert capsys.readouterr() == ("", "cprsim: --out out: out/results.csv is a folder\n")
 
 
 @pytest.mark.slow

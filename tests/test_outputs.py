@@ -199,12 +199,6 @@ def test_a_folder_keeps_the_scenario_that_is_read(refused, nothing_runs, command
     assert refused(*asked) == "--out .: this command reads scenario.toml; give another folder"
 
 
-def test_a_run_from_the_scenario_of_a_result_goes_elsewhere(refused, nothing_runs) -> None:
-    assert refused("run", "run/scenario.toml", "--out", "run", "--force") == (
-        "--out run: this command reads scenario.toml; give another folder"
-    )
-
-
 @pytest.mark.parametrize("link", ["symbolic", "hard", "folder"])
 @pytest.mark.parametrize(
     ("name", "failures"),
@@ -380,28 +374,11 @@ def test_an_older_output_is_replaced(place, command) -> None:
     assert Path(name).stat().st_ino != before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["x.json.gz", "x.prom", "x.svg", "x.PDF"])
-def test_so_is_one_of_another_format(place, name) -> None:
-    asked, _ = FILES["timeline"]
-    assert cli._main([*asked, name]) == 0
-    before = Path(name).stat().st_ino
-    assert cli._main([*asked, name]) == 0
-    assert Path(name).stat().st_ino != before
-
-
 @pytest.mark.parametrize("name", ["x.png", "x.svg", "x.pdf"])
 def test_a_picture_that_matplotlib_drew_for_somebody_else_stays(refused, name) -> None:
     figure = Figure()
     figure.savefig(name)
     assert "exists already" in refused("figure", "interval", "--out", name)
-
-
-def test_force_replaces_any_file(place) -> None:
-    asked, _ = FILES["csv"]
-    Path("t.csv").write_bytes(MINE)
-    assert cli._main([*asked, "t.csv", "--force"]) == 0
-    assert Path("t.csv").read_bytes().startswith(b"point,")
 
 
 def foreign(name: str) -> bytes:

@@ -155,11 +155,6 @@ class Advice:
     allowing: "Advice | None" = None
 
     @property
-    def aim(self) -> Criteria:
-        """The former name of `criteria`."""
-        return self.criteria
-
-    @property
     def of_fleet(self) -> bool:
         """Return whether it is of the jobs of a fleet."""
         return any(each.in_sum is not None for each in self.found)
@@ -229,7 +224,8 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.advice import answer, pareto  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.bars import answer  # noqa: PLC0415  (matplotlib is slow to import)
+        from cprsim.figures.pareto import pareto  # noqa: PLC0415
 
         pictures = {"answer": answer, "pareto": pareto}
         if name not in pictures:

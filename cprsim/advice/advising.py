@@ -267,23 +267,23 @@ class _Advisor:
     def _gather(self, systems: Sequence[str] | None) -> None:
         """Collect who takes part, with which settings, and who can't."""
         trials = self._trials
-        ask = asked(trials.scenario, systems)
-        self._refused = list(ask.refused)
+        given, searched, self._refused = asked(trials.scenario, systems)
         if trials.of_fleet:  # by rules: no one interval fits all its jobs
-            new = [each for each in ask.searched if each.origin is None]
-            by_rule = [
-                replace(e, policy=at_target(e.policy, trials.criteria), tuned=False) for e in new
+            given += [
+                replace(e, policy=at_target(e.policy, trials.criteria), tuned=False)
+                for e in searched
+                if e.origin is None
             ]
-            for number, each in enumerate((*ask.given, *by_rule)):
-                self._tell("planning jobs", number, len(ask.given) + len(new), None)
+            for number, each in enumerate(given):
+                self._tell("planning jobs", number, len(given), None)
                 self._enter(each)
             return
-        for each in ask.given:
+        for each in given:
             self._enter(each)
         if waits("batch"):
             self._tell("compiling, once", 0, 1, None)
-        self._tell("searching settings", 0, len(ask.searched), None)
-        searched = [each for each in ask.searched if not self._is_hopeless(each)]
+        self._tell("searching settings", 0, len(searched), None)
+        searched = [each for each in searched if not self._is_hopeless(each)]
         for each in search(searched, trials, lambda *so: self._tell("searching settings", *so)):
             if not self._is_known(each):
                 self._enter(each)

@@ -52,21 +52,14 @@ class Refused(NamedTuple):
     policy: Policy | None = None
 
 
-class Asked(NamedTuple):
-    """Policies as they are, policies whose settings are searched, and what can't take part.
+def asked(
+    scenario: Scenario, only: Sequence[str] | None = None
+) -> tuple[list[Candidate], list[Candidate], list[Refused]]:
+    """Return policies as they are, policies whose settings are searched, and what can't take part.
 
-    Names in `searched` are those of the best that is found.
-    """
-
-    given: list[Candidate]
-    searched: list[Candidate]
-    refused: list[Refused]
-
-
-def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
-    """The policies of the scenario, and each system with what is known of it.
-
-    `only`: names of systems, all by default. Raises `UsageError` if there is no such system.
+    Of the scenario, and of each system with what is known of it; names of those that are searched
+    are those of the best that is found. `only`: names of systems, all by default. Raises
+    `UsageError` if there is no such system.
     """
     names = systems() if only is None else tuple(dict.fromkeys(only))
     for name in names:
@@ -91,7 +84,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
             taken = system in scenario.policies  # by a policy of another system
             name = f"{system} (default)" if taken else system
             searched.append(Candidate(name, tried, None, tuned=True))
-    return Asked(given, searched, refused)
+    return given, searched, refused
 
 
 def first_tried(scenario: Scenario, system: str) -> Policy | Refused:

@@ -141,7 +141,7 @@ class Robustness:
 
         Drawn on axes, if `ax` is given.
         """
-        from cprsim.figures.advice import robust  # noqa: PLC0415  (matplotlib is slow to import)
+        from cprsim.figures.cells import robust  # noqa: PLC0415  (matplotlib is slow to import)
 
         return robust(self.table, self.choice, self.within, self.systems, title, self.base, **on)
 

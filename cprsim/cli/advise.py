@@ -3,20 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli.common import WIDTH, echo, echo_wrapped, print_json, print_table, width
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    SCENARIO,
-    SEED,
-    flag,
-    many,
-    option,
-    options,
-    output,
-    share,
-)
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -25,44 +13,49 @@ if TYPE_CHECKING:
     from cprsim.runs.fleet import Fleet
     from cprsim.scenario import Scenario
 
+#: Options that are arguments of `cprsim.advise` by the same name, as those that begin with `max_`.
+_PASSED = ("objective", "deployable", "sure", "within", "target_pls", "quality", "seed")
 
-@options(
-    scenario=SCENARIO,
-    objective=option("What to minimise: time, machine-time, cost or retrained.", default="time"),
-    max_pls=share("Upper limit on lost samples (PLS), e.g. 0.02 or 2%."),
-    max_updates_lost=share("Upper limit on lost updates."),
-    max_auc_drop=share("Upper limit on the drop of AUC; needs [accuracy]."),
-    max_learning_lost=share("Upper limit on the learning lost, in the mean, e.g. 0.01."),
-    max_learning_lost_p95=share("Upper limit on the learning lost in 95 % of all runs."),
-    max_restarts=option(
+
+@opt.options(
+    scenario=opt.SCENARIO,
+    objective=opt.option(
+        "What to minimise: time, machine-time, cost or retrained.", default="time"
+    ),
+    max_pls=opt.share("Upper limit on lost samples (PLS), e.g. 0.02 or 2%."),
+    max_updates_lost=opt.share("Upper limit on lost updates."),
+    max_auc_drop=opt.share("Upper limit on the drop of AUC; needs [accuracy]."),
+    max_learning_lost=opt.share("Upper limit on the learning lost, in the mean, e.g. 0.01."),
+    max_learning_lost_p95=opt.share("Upper limit on the learning lost in 95 % of all runs."),
+    max_restarts=opt.option(
         "Restarts that the launcher allows; enough in 95 % of runs.", kind=int, metavar="N"
     ),
-    max_memory=share("Extra memory allowed, as a fraction of the table size."),
-    max_spares=option("Number of spare machines allowed.", kind=int),
-    max_interval=option(
+    max_memory=opt.share("Extra memory allowed, as a fraction of the table size."),
+    max_spares=opt.option("Number of spare machines allowed.", kind=int),
+    max_interval=opt.option(
         "Longest time between saves of everything: 1 d by default, or never.", metavar="T"
     ),
-    deployable=flag(
+    deployable=opt.flag(
         "Only policies for common trainers: loops with checkpoints, blocking or in the background "
         "(DCP), and loops with cprsim's hooks (TorchRec).",
         "--deployable",
     ),
-    system=many("Consider only this system; repeatable.", metavar="NAME"),
-    sure=share("Confidence level.", "0.95"),
-    within=share("Treat policies closer than this as equal.", "0.1%"),
-    target_pls=share("CPR's target, e.g. 0.1: a limit on PLS."),
-    quality=option("Which loss --target-pls limits: pls or updates.", default="pls"),
-    seed=SEED,
-    out=output("Folder for report.html, answer.json ..."),
-    force=FORCE,
-    closed_form=flag("CPR's decision by its equations alone, at once.", "--closed-form"),
-    details=flag("Print all candidates, notes and reasons, too.", "--details"),
-    printed=option("Print the interval alone, in seconds.", "--print", metavar="interval"),
-    steps=flag("With --print interval: in steps of training.", "--steps"),
-    cluster=flag("SCENARIO is a cluster file: settings of all its jobs together.", "--cluster"),
-    workers=option("Processes, with --cluster.", kind=int, default=1),
-    overrides=OVERRIDES,
-    as_json=JSON,
+    system=opt.many("Consider only this system; repeatable.", metavar="NAME"),
+    sure=opt.share("Confidence level.", "0.95"),
+    within=opt.share("Treat policies closer than this as equal.", "0.1%"),
+    target_pls=opt.share("CPR's target, e.g. 0.1: a limit on PLS."),
+    quality=opt.option("Which loss --target-pls limits: pls or updates.", default="pls"),
+    seed=opt.SEED,
+    out=opt.output("Folder for report.html, answer.json ..."),
+    force=opt.FORCE,
+    closed_form=opt.flag("CPR's decision by its equations alone, at once.", "--closed-form"),
+    details=opt.flag("Print all candidates, notes and reasons, too.", "--details"),
+    printed=opt.option("Print the interval alone, in seconds.", "--print", metavar="interval"),
+    steps=opt.flag("With --print interval: in steps of training.", "--steps"),
+    cluster=opt.flag("SCENARIO is a cluster file: settings of all its jobs together.", "--cluster"),
+    workers=opt.option("Processes, with --cluster.", kind=int, default=1),
+    overrides=opt.OVERRIDES,
+    as_json=opt.JSON,
 )
 def advise(asked: Any) -> None:
     """Find the best policy for a job and its settings."""
@@ -136,15 +129,9 @@ def _advised(job: "Scenario | Fleet", asked: Any) -> "tuple[Advice, Robustness |
         try:
             last = advice = sought(
                 job,
-                objective=asked.objective,
                 systems=asked.system,
-                deployable=asked.deployable,
-                sure=asked.sure,
-                within=asked.within,
-                target_pls=asked.target_pls,
-                quality=asked.quality,
-                seed=asked.seed,
                 tell=tell,
+                **{name: getattr(asked, name) for name in _PASSED},
                 **limits,
             )
             return advice, robustness(advice) if asked.printed is None else None

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli.common import json_bytes
-from cprsim.cli.options import FORCE, JSON, OVERRIDES, SEED, argument, flag, option, options, output
 from cprsim.cli.paths import there
 
 if TYPE_CHECKING:
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "manifest.json")
 
 
-@options(
-    path=argument("A cluster file (TOML), or the name of a shipped one.", "CLUSTER", there),
-    replications=option("How often, each with other draws.", kind=int, default=1),
-    seed=SEED,
-    workers=option("Processes that play.", kind=int, default=1),
-    alone=flag(
+@opt.options(
+    path=opt.argument("A cluster file (TOML), or the name of a shipped one.", "CLUSTER", there),
+    replications=opt.option("How often, each with other draws.", kind=int, default=1),
+    seed=opt.SEED,
+    workers=opt.option("Processes that play.", kind=int, default=1),
+    alone=opt.flag(
         "Play each job once more with the cluster to itself.", "--alone/--no-alone", default=True
     ),
-    window=option("The part of the time to draw, e.g. 2d:3d.", metavar="FROM:TO"),
-    overrides=OVERRIDES,
-    out=output(f"Folder for {', '.join(NAMES)}."),
-    force=FORCE,
-    as_json=JSON,
+    window=opt.option("The part of the time to draw, e.g. 2d:3d.", metavar="FROM:TO"),
+    overrides=opt.OVERRIDES,
+    out=opt.output(f"Folder for {', '.join(NAMES)}."),
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def cluster(asked: Any) -> None:
     """Play jobs that share a store, a network core, spare machines and nodes."""
@@ -72,7 +72,7 @@ def _window(text: str | None) -> tuple[float, float] | None:
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
     from cprsim.basics.manifest import versions, with_manifest
     from cprsim.figures import save_bytes
-    from cprsim.figures.cluster import jobs_over_time
+    from cprsim.figures.timeline import jobs_over_time
 
     tables = {"jobs.csv": result.jobs, "use.csv": result.use, "crowds.csv": result.crowds}
     files = {name: table.to_csv(index=False).encode() for name, table in tables.items()}

@@ -4,15 +4,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
 
 #: Of a terminal that answers are to fit, in columns.
 WIDTH = 80
@@ -80,38 +77,31 @@ def _width(stream: TextIO) -> int | None:
 def print_table(table: Any, piped: int = 140) -> None:
     """Print a table; into a pipe, which has no width, so many columns wide."""
     from rich.console import Console
+    from rich.segment import Segments
     from rich.table import Table
 
+    from cprsim.basics.errors import printable
     from cprsim.basics.terminal import Fitting
 
-    shown = Fitting(table) if isinstance(table, Table) else table
     console = Console(width=_width(sys.stdout) or piped, markup=False, highlight=False)
-    console.print(_Harmless(shown))
-
-
-class _Harmless:
-    """A drawing of rich, with nothing in its texts that a terminal acts upon."""
-
-    def __init__(self, drawn: Any) -> None:
-        self._drawn = drawn
-
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        from cprsim.basics.errors import printable
-
-        for each in console.render(self._drawn, options):
-            yield each if each.control else each._replace(text=printable(each.text))
+    shown = Fitting(table) if isinstance(table, Table) else table
+    # Nothing in its texts may be what a terminal acts upon.
+    parts = console.render(shown)
+    console.print(Segments(e if e.control else e._replace(text=printable(e.text)) for e in parts))
 
 
 class ProgressBar:
     """A bar on a terminal's stderr, a line now and then on another; nothing if silent.
 
-    Start it before libraries are imported that take a second.
+    Start it before libraries are imported that take a second. Lines come from a thread, so that
+    work without steps has them as well.
     """
 
     def __init__(self, what: str, unit: str = "", *, silent: bool = False) -> None:
-        self._what, self._unit = what, unit
+        self._what, self._unit, self._count = what, unit, ""
         self._bar: Any = None
-        self._lines: ProgressLines | None = None
+        self._done, self._lines = threading.Event(), threading.Thread(target=self._tell)
+        self._lines.daemon, self._silent = True, silent
         if not silent and sys.stderr.isatty():
             from rich import progress
             from rich.console import Console
@@ -125,70 +115,41 @@ class ProgressBar:
                 transient=True,
             )
             self._task = self._bar.add_task(what, total=None, count="")
-        elif not silent:
-            self._lines = ProgressLines(lambda line: echo(line, err=True))
-            self._lines.what = what
 
     def __enter__(self) -> "ProgressBar":
-        for each in filter(None, (self._bar, self._lines)):
-            each.start()
+        if not self._silent:
+            (self._bar or self._lines).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in filter(None, (self._bar, self._lines)):
-            each.stop()
+        self._done.set()
+        if self._bar is not None:
+            self._bar.stop()
+        elif not self._silent:
+            self._lines.join()
 
     def update(self, done: int, total: int, what: str | None = None) -> None:
         """Show that `done` of `total` are done, of something else if that is said."""
-        count, said = f"{done:,} of {total:,} {self._unit}", what or self._what
+        self._what = what or self._what
+        count = f"{done:,} of {total:,} {self._unit}".strip()
+        share = f" ({100 * done / total:.0f} %)" if total else ""
+        self._count = f": {count}{share}"
         if self._bar is not None:
-            self._bar.update(self._task, description=said, completed=done, total=total, count=count)
-        if self._lines is not None:
-            share = f" ({100 * done / total:.0f} %)" if total else ""
-            self._lines.what, self._lines.count = said, f": {count.strip()}{share}"
+            now = {"completed": done, "total": total, "count": count}
+            self._bar.update(self._task, description=self._what, **now)
 
     def begin(self, what: str) -> None:
         """Show what is done now, of unknown length."""
+        self._what, self._count = what, ""
         if self._bar is not None:
             self._bar.update(self._task, description=what)
-        if self._lines is not None:
-            self._lines.what, self._lines.count = what, ""
 
-
-class ProgressLines:
-    """Lines from a thread, so that work without steps has them as well.
-
-    `tell` writes a line; `clock` gives seconds; `wait` returns whether all is done, after so many
-    seconds at most.
-    """
-
-    def __init__(
-        self,
-        tell: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[float], bool] | None = None,
-    ) -> None:
-        self._tell, self._clock = tell, clock
-        self._done = threading.Event()
-        self._wait = self._done.wait if wait is None else wait
-        self._thread = threading.Thread(target=self.run, daemon=True)
-        self._began_s = clock()
-        self.what = self.count = ""
-
-    def start(self) -> None:
-        """Write lines from now on."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Write no more."""
-        self._done.set()
-        self._thread.join()
-
-    def run(self) -> None:
+    def _tell(self) -> None:
         """Write a line now and then until all is done."""
-        while not self._wait(EVERY_S):
-            seconds = self._clock() - self._began_s
-            self._tell(f"cprsim: {self.what}{self.count}, {seconds:,.0f} s so far")
+        began_s = time.monotonic()
+        while not self._done.wait(EVERY_S):
+            seconds = time.monotonic() - began_s
+            echo(f"cprsim: {self._what}{self._count}, {seconds:,.0f} s so far", err=True)
 
 
 @contextmanager

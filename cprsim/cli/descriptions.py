@@ -45,26 +45,18 @@ def _told(text: str, keys: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for paragraph in text.split("\n\n"):
         line = " ".join(paragraph.split())
-        heads = [head for head in _HEAD.finditer(line) if _are_keys(head[1], keys)]
+        heads = [
+            head
+            for head in _HEAD.finditer(line)
+            if all(name in keys for name, _ in _NAMED.findall(head[1]))
+        ]
         ends = [head.start() for head in heads[1:]] + [len(line)]
         for head, end in zip(heads, ends, strict=False):
-            said = _ended(line[head.end() : end].rstrip(" ,;"))
+            said = line[head.end() : end].rstrip(" ,;").removesuffix(".") + "."
+            # What stood in brackets behind the key goes before it.
+            alone = f"{head[2].strip(' ()')}: {said}" if head[2] else said
             for name, value in _NAMED.findall(head[1]):
-                sentence = f"`{name}{value}`: {said}" if value else _capital(head[2], said)
+                sentence = f"`{name}{value}`: {said}" if value else alone[:1].upper() + alone[1:]
                 before = found.get(keys[name])
                 found[keys[name]] = f"{before} {sentence}" if before else sentence
     return found
-
-
-def _ended(said: str) -> str:
-    return said if said.endswith(".") else f"{said}."
-
-
-def _are_keys(names: str, keys: dict[str, str]) -> bool:
-    return all(name in keys for name, _ in _NAMED.findall(names))
-
-
-def _capital(of: str, said: str) -> str:
-    """The sentence by itself; what stood in brackets behind the key goes before it."""
-    text = f"{of.strip(' ()')}: {said}" if of else said
-    return text[:1].upper() + text[1:]

@@ -4,25 +4,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
 from cprsim.cli.common import echo
-from cprsim.cli.options import FORCE, argument, option, options, output
 
 #: Formats of what a folder holds.
 _OF_A_SWEEP = ("csv", "parquet")
 _OF_A_RUN = ("prometheus", "opentelemetry")
 
 
-@options(
-    folder=argument("The folder of a sweep, or of a run.", "DIR", paths.sweep_or_run),
-    form=option(
+@opt.options(
+    folder=opt.argument("The folder of a sweep, or of a run.", "DIR", paths.sweep_or_run),
+    form=opt.option(
         "Of a sweep csv or parquet, of a run prometheus or opentelemetry (metrics).",
         "--format",
         default=...,
     ),
-    out=output("A file; text goes to stdout without.", metavar="FILE"),
-    force=FORCE,
-    vocabulary=option("Causes of metrics by the words of cprsim, goodput or ett."),
+    out=opt.output("A file; text goes to stdout without.", metavar="FILE"),
+    force=opt.FORCE,
+    vocabulary=opt.option("Causes of metrics by the words of cprsim, goodput or ett."),
 )
 def export(asked: Any) -> None:
     """Write the table of a sweep, a row a point and policy, or the metrics of a run."""

@@ -3,33 +3,33 @@
 from pathlib import Path
 from typing import Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
 from cprsim.cli.common import ProgressBar, echo, echo_wrapped
-from cprsim.cli.options import FORCE, POLICIES, argument, flag, option, options, output
 
 
-@options(
-    name=argument("See --list.", "NAME", kind=str, optional=True),
-    source=argument(
+@opt.options(
+    name=opt.argument("See --list.", "NAME", kind=str, optional=True),
+    source=opt.argument(
         "A scenario, log or folder to make it of; a shipped one by default.",
         "SCENARIO|DIR",
         paths.there,
         optional=True,
     ),
-    out=output("A .png, .svg or .pdf; else NAME.png.", metavar="FILE"),
-    form=option("Format where --out is not given.", "--format", metavar="png|svg|pdf"),
-    policies=POLICIES,
-    width=option("Width, e.g. 3.3in or 84mm.", metavar="LENGTH"),
-    height=option("Height; by default as the panels need.", metavar="LENGTH"),
-    words=flag(
+    out=opt.output("A .png, .svg or .pdf; else NAME.png.", metavar="FILE"),
+    form=opt.option("Format where --out is not given.", "--format", metavar="png|svg|pdf"),
+    policies=opt.POLICIES,
+    width=opt.option("Width, e.g. 3.3in or 84mm.", metavar="LENGTH"),
+    height=opt.option("Height; by default as the panels need.", metavar="LENGTH"),
+    words=opt.flag(
         "With title and notes, or without: they are printed instead.",
         "--title/--no-title",
         default=True,
     ),
-    font=option("Font, e.g. serif or 'Times New Roman'.", metavar="NAME"),
-    style=option("A style of matplotlib, file or name.", metavar="FILE"),
-    force=FORCE,
-    listed=flag("Say what each picture shows.", "--list"),
+    font=opt.option("Font, e.g. serif or 'Times New Roman'.", metavar="NAME"),
+    style=opt.option("A style of matplotlib, file or name.", metavar="FILE"),
+    force=opt.FORCE,
+    listed=opt.flag("Say what each picture shows.", "--list"),
 )
 def figure(asked: Any) -> None:
     """Draw a picture that answers a question, e.g. how overhead grows with the servers.

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
 from cprsim.cli.common import echo, print_json
-from cprsim.cli.options import FORCE, JSON, PLOT, argument, flag, many, option, options
 from cprsim.cli.output import OutputFile
 from cprsim.failures.logs.readers import READERS
 
@@ -21,63 +21,63 @@ _RULES = ("failure_when", "left_when", "planned", "not_planned", "time_unit", "x
 _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
 
 
-@options(
-    log=argument(
+@opt.options(
+    log=opt.argument(
         "A failure log; .gz and .xz too. Without it --for holds the scenario's own law against the "
         "log that its failures.log names.",
         "LOG",
         paths.there,
         optional=True,
     ),
-    reader=option(f"Its format; what it looks like if not given. {_READERS}"),
-    system=option("System of a log with several.", kind=int),
-    view=option(
+    reader=opt.option(f"Its format; what it looks like if not given. {_READERS}"),
+    system=opt.option("System of a log with several.", kind=int),
+    view=opt.option(
         "gaps: between failures of the whole system; job: of a job on some nodes, or without "
         "--nodes the MTBF of jobs of every size; uptime: of each node.",
         default=_BY_ITSELF["view"],
     ),
-    nodes=option("Nodes of the job, with --view job.", kind=int),
-    window=option(
+    nodes=opt.option("Nodes of the job, with --view job.", kind=int),
+    window=opt.option(
         "Part of the log: shares of the time from first to last failure, 0.5:1, or dates, "
         "2025-03-01:2025-06-01, 2025-03-01:."
     ),
-    coalesce=option('Failures so close in time are one, e.g. "5 min".'),
-    ties=option("drop or keep gaps of 0 s.", default=_BY_ITSELF["ties"]),
-    population=option("Nodes of the system, where the log doesn't say.", kind=int),
-    time_column=option("Column of a CSV log that says when."),
-    node_column=option("Which node."),
-    end_column=option("When the outage was over."),
-    kind_column=option("parameter_server (or ps) or trainer."),
-    rack_column=option("Rack of the node."),
-    cause_column=option("Why it failed."),
-    failure_when=option(
+    coalesce=opt.option('Failures so close in time are one, e.g. "5 min".'),
+    ties=opt.option("drop or keep gaps of 0 s.", default=_BY_ITSELF["ties"]),
+    population=opt.option("Nodes of the system, where the log doesn't say.", kind=int),
+    time_column=opt.option("Column of a CSV log that says when."),
+    node_column=opt.option("Which node."),
+    end_column=opt.option("When the outage was over."),
+    kind_column=opt.option("parameter_server (or ps) or trainer."),
+    rack_column=opt.option("Rack of the node."),
+    cause_column=opt.option("Why it failed."),
+    failure_when=opt.option(
         "Rows of a table that are failures, of a table of jobs those interrupted; of a Prometheus "
         "log value=0 or value=1.",
         metavar="COLUMN=VALUE",
     ),
-    left_when=option(
+    left_when=opt.option(
         "Rows of a table by which a node leaves; of a Prometheus log never: a node that vanishes "
         "has failed.",
         metavar="COLUMN=VALUE",
     ),
-    planned=option("Reasons of planned outages, which are no failures.", metavar="REGEX"),
-    not_planned=option("Reasons of failures, whatever else they say.", metavar="REGEX"),
-    time_unit=option("Unit of times that are numbers; also ns, min, h, d.", metavar="us|ms|s"),
-    xid=many("Code of an Xid that is a failure too; repeatable.", kind=int),
-    exclude_worst=option(
+    planned=opt.option("Reasons of planned outages, which are no failures.", metavar="REGEX"),
+    not_planned=opt.option("Reasons of failures, whatever else they say.", metavar="REGEX"),
+    time_unit=opt.option("Unit of times that are numbers; also ns, min, h, d.", metavar="us|ms|s"),
+    xid=opt.many("Code of an Xid that is a failure too; repeatable.", kind=int),
+    exclude_worst=opt.option(
         "Leave out the K nodes that fail most often.", kind=int, default=0, metavar="K"
     ),
-    for_job=option(
+    for_job=opt.option(
         "Play log and law as this job would meet them.",
         "--for",
         kind=Path,
         metavar="SCENARIO",
         callback=paths.scenario_file,
     ),
-    toml=flag("Print a [failures] block.", "--toml"),
-    plot=PLOT,
-    force=FORCE,
-    as_json=JSON,
+    toml=opt.flag("Print a [failures] block.", "--toml"),
+    plot=opt.PLOT,
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def fit(asked: Any) -> None:
     """Fit failure laws to a log, and say whether they are any good."""

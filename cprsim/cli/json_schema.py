@@ -54,10 +54,10 @@ def scenario_schema() -> Schema:
     _, found = models_json_schema([(each, mode) for each in models], ref_template=_REF)
     definitions = found["$defs"]
     examples = _shipped_examples(sections)
+    undrawn = {Drawn, *_all_models(BLOCKS.values())}  # others may be drawn for each job of a fleet
     for model in _all_models(models):
-        _complete(
-            definitions[model.__name__], model, examples.get(model, {}), drawn=_of_the_job(model)
-        )
+        schema, shown = definitions[model.__name__], examples.get(model, {})
+        _complete(schema, model, shown, drawn=model not in undrawn)
     return {
         "$schema": _DIALECT,
         "title": "Scenario of cprsim",
@@ -65,7 +65,10 @@ def scenario_schema() -> Schema:
         "type": "object",
         "properties": {
             "title": {"type": "string", "description": "What it is called.", "default": ""},
-            **{name: _of(section) for name, section in sections.items()},
+            **{
+                name: {"$ref": _ref(section), "description": summary(section)}
+                for name, section in sections.items()
+            },
             "levers": {
                 "description": "What may be changed of the job: each lever by a name of your own, "
                 "in it keys of the file with other values (`cprsim figure ett-ladder`).",
@@ -99,17 +102,8 @@ def policy_classes() -> dict[str, type[Policy]]:
     return found
 
 
-def _of(section: type[Section]) -> Schema:
-    return {"$ref": _ref(section), "description": summary(section)}
-
-
 def _ref(model: type[BaseModel]) -> str:
     return _REF.format(model=model.__name__)
-
-
-def _of_the_job(model: type[BaseModel]) -> bool:
-    """Return whether its values may be drawn for each job of a fleet."""
-    return model is not Drawn and model not in _all_models(BLOCKS.values())
 
 
 def _all_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
@@ -162,8 +156,9 @@ def _told(value: Schema, field: FieldInfo, description: str, examples: Any) -> S
     if default is not None:
         value["default"] = default
     for part in value.get("anyOf", ()):
-        for key in {UNIT, RANGE} & part.keys():
-            value.setdefault(key, part[key])
+        for key in (UNIT, RANGE):
+            if key in part:
+                value.setdefault(key, part[key])
     parts = (value, *value.get("anyOf", ()))
     ends = [f"{mark} {part[key]:g}" for part in parts for key, mark in _BOUNDS if key in part]
     if ends:

@@ -4,15 +4,15 @@ from typing import Any
 
 import typer
 
+from cprsim.cli import options as opt
 from cprsim.cli.common import echo, echo_list, echo_wrapped, print_json
-from cprsim.cli.options import FORCE, JSON, argument, options, output
 
 
-@options(
-    name=argument("Show this one; without it, list all.", "[NAME]", kind=str, optional=True),
-    copy=output("Write it there, to be changed.", metavar="FILE"),
-    force=FORCE,
-    as_json=JSON,
+@opt.options(
+    name=opt.argument("Show this one; without it, list all.", "[NAME]", kind=str, optional=True),
+    copy=opt.output("Write it there, to be changed.", metavar="FILE"),
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def scenarios(asked: Any) -> None:
     """List the shipped scenarios, show one, or copy it to start your own from."""
@@ -39,9 +39,9 @@ def scenarios(asked: Any) -> None:
         typer.echo(content.decode(), nl=False)
 
 
-@options(
-    name=argument("Explain this one; without it, list all.", "[NAME]", kind=str, optional=True),
-    as_json=JSON,
+@opt.options(
+    name=opt.argument("Explain this one; without it, list all.", "[NAME]", kind=str, optional=True),
+    as_json=opt.JSON,
 )
 def policies(asked: Any) -> None:
     """List the fault-tolerance policies: what each does, what it needs, its source."""

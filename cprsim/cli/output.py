@@ -42,8 +42,11 @@ class OutputFolder:
         self._check(contents)  # files may have come, or been read, since
         with unrecorded():
             write_all(self.folder, with_earlier(contents, self.folder))
-        if not (silent or self._silent):
-            _say(self.folder, [name for name, content in contents.items() if content is not None])
+        names = [name for name, content in contents.items() if content is not None]
+        if names and not (silent or self._silent):
+            many = f"{len(names)} files into {self.folder}: {', '.join(names)}"
+            one = str(self.folder / names[0])
+            echo_wrapped(f"cprsim: wrote {one if len(names) == 1 else many}", err=True)
 
 
 class OutputFile:
@@ -68,16 +71,10 @@ class OutputFile:
         self._check()
         write_all(self._path.parent, {self._path.name: content})
         if not self._silent:
-            _say(self._path.parent, [self._path.name])
+            echo_wrapped(f"cprsim: wrote {self._path}", err=True)
 
     def draw(self, figure: "Figure") -> None:
         """Write a figure."""
         from cprsim.figures import save_bytes
 
         self.write(save_bytes(figure, self._form or ""))
-
-
-def _say(folder: Path, names: list[str]) -> None:
-    if names:
-        into = f"{len(names)} files into {folder}: {', '.join(names)}"
-        echo_wrapped(f"cprsim: wrote {folder / names[0] if len(names) == 1 else into}", err=True)

@@ -4,48 +4,38 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
 from cprsim.cli.common import echo_wrapped, print_json, print_table
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    POLICIES,
-    SEED,
-    argument,
-    option,
-    options,
-    output,
-)
 
 NAMES = ("scenario.toml", "interruptions.csv", "manifest.json")
 
 
-@options(
-    log=argument(
+@opt.options(
+    log=opt.argument(
         "The event log of a job (JSON lines: starts, loads, saves), or with --for any log of "
         "failures that cprsim fit reads.",
         "LOG",
         paths.there,
     ),
-    policy=POLICIES,
-    for_job=option(
+    policy=opt.POLICIES,
+    for_job=opt.option(
         "The job and its costs; those of an event log, if not given.",
         "--for",
         kind=Path,
         metavar="SCENARIO",
         callback=paths.scenario_file,
     ),
-    reader=option("Format of a log of failures; see cprsim fit."),
-    step_time=option("What a step takes, e.g. 8s; from save to save if not given."),
-    replications=option(
+    reader=opt.option("Format of a log of failures; see cprsim fit."),
+    step_time=opt.option("What a step takes, e.g. 8s; from save to save if not given."),
+    replications=opt.option(
         "Runs: of the same interruptions, with other draws of waits.", kind=int, default=64
     ),
-    seed=SEED,
-    overrides=OVERRIDES,
-    out=output(f"Folder for {', '.join(NAMES)}."),
-    force=FORCE,
-    as_json=JSON,
+    seed=opt.SEED,
+    overrides=opt.OVERRIDES,
+    out=opt.output(f"Folder for {', '.join(NAMES)}."),
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def replay(asked: Any) -> None:
     """Replay a log: the same interruptions under other policies."""

@@ -3,18 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
-from cprsim.cli.options import FORCE, JSON, OVERRIDES, PLOT, POLICIES, argument, option, options
 
 
-@options(
-    scenario=argument("A scenario file (TOML).", "[SCENARIO]", paths.scenario_file, optional=True),
-    policy=POLICIES,
-    log=option("Instead, a log of accesses to one table.", "--from", kind=Path, metavar="FILE"),
-    plot=PLOT,
-    force=FORCE,
-    overrides=OVERRIDES,
-    as_json=JSON,
+@opt.options(
+    scenario=opt.argument(
+        "A scenario file (TOML).", "[SCENARIO]", paths.scenario_file, optional=True
+    ),
+    policy=opt.POLICIES,
+    log=opt.option("Instead, a log of accesses to one table.", "--from", kind=Path, metavar="FILE"),
+    plot=opt.PLOT,
+    force=opt.FORCE,
+    overrides=opt.OVERRIDES,
+    as_json=opt.JSON,
 )
 def rows(asked: Any) -> None:
     """Show what saving the hot rows more often loses, and what it costs in memory."""

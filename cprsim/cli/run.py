@@ -2,38 +2,28 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli.common import echo, echo_wrapped, print_json, print_table
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    POLICIES,
-    SCENARIO,
-    SEED,
-    option,
-    options,
-    output,
-)
 
 if TYPE_CHECKING:
     from cprsim.contract.vocabulary import Vocabulary
 
 
-@options(
-    scenario=SCENARIO,
-    policies=POLICIES,
-    replications=option("Failure timelines to draw.", kind=int, default=1000),
-    seed=SEED,
-    engine=option("auto, sim or batch.", default="auto"),
-    workers=option("Number of processes. Results don't depend on it.", kind=int, default=1),
-    overrides=OVERRIDES,
-    out=output("Folder for report.html, results.csv ..."),
-    force=FORCE,
-    vocabulary=option("Shares of the wall clock by the words of cprsim, goodput or ett."),
-    max_restarts=option(
+@opt.options(
+    scenario=opt.SCENARIO,
+    policies=opt.POLICIES,
+    replications=opt.option("Failure timelines to draw.", kind=int, default=1000),
+    seed=opt.SEED,
+    engine=opt.option("auto, sim or batch.", default="auto"),
+    workers=opt.option("Number of processes. Results don't depend on it.", kind=int, default=1),
+    overrides=opt.OVERRIDES,
+    out=opt.output("Folder for report.html, results.csv ..."),
+    force=opt.FORCE,
+    vocabulary=opt.option("Shares of the wall clock by the words of cprsim, goodput or ett."),
+    max_restarts=opt.option(
         "Restarts that the launcher allows: are they enough?", kind=int, metavar="N"
     ),
-    as_json=JSON,
+    as_json=opt.JSON,
 )
 def run(asked: Any) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""

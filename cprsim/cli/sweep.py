@@ -2,21 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
 from cprsim.cli.common import echo, print_json, print_table, resumable
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    POLICIES,
-    argument,
-    flag,
-    many,
-    option,
-    options,
-    output,
-    share,
-)
 
 if TYPE_CHECKING:
     from cprsim.sweeps.stored import Sweep
@@ -30,36 +18,38 @@ _PLAYED = (
 )
 
 
-@options(
-    scenario=argument(
+@opt.options(
+    scenario=opt.argument(
         "A scenario file (TOML), or the folder of a sweep, to show it again.",
         "SCENARIO|DIR",
         paths.scenario_or_sweep,
     ),
-    out=output("Folder of the results; a sweep there is continued."),
-    vary=many(
+    out=opt.output("Folder of the results; a sweep there is continued."),
+    vary=opt.many(
         "Values of a key: a list, lin(1 h,5 h,5) or log(1 h,100 h,9); repeatable, all "
         "combinations are points.",
         metavar="KEY=V1,V2",
     ),
-    policy=POLICIES,
-    replications=option("Failure timelines at each point; 1000 by default.", kind=int),
-    half_width=option(
+    policy=opt.POLICIES,
+    replications=opt.option("Failure timelines at each point; 1000 by default.", kind=int),
+    half_width=opt.option(
         "Go on until the interval of every mean overhead is that narrow, e.g. 2%.", metavar="SHARE"
     ),
-    seed=option("Seed of all random streams.", kind=int, default=_DEFAULTS["seed"]),
-    engine=option("auto, sim or batch.", default=_DEFAULTS["engine"]),
-    workers=option("Processes, all cores by default; they change no digit.", kind=int),
-    scheduler=option("A dask.distributed cluster, instead.", metavar="tcp://HOST:PORT"),
-    best=flag("Print the best policy and interval at each point.", "--best"),
-    max_pls=share("The best of those with a PLS of at most X: 0.02 or 2%."),
-    max_updates_lost=share("Of those that lose a share of X at most."),
-    max_learning_lost=share("Of those that lose learning of X at most."),
-    drawn=output("Draw which policy is best where: a .png, .svg, .pdf.", "--map", metavar="FILE"),
-    force=FORCE,
-    at=many("Of the map only where a key has that value.", metavar="KEY=VALUE"),
-    overrides=OVERRIDES,
-    as_json=JSON,
+    seed=opt.option("Seed of all random streams.", kind=int, default=_DEFAULTS["seed"]),
+    engine=opt.option("auto, sim or batch.", default=_DEFAULTS["engine"]),
+    workers=opt.option("Processes, all cores by default; they change no digit.", kind=int),
+    scheduler=opt.option("A dask.distributed cluster, instead.", metavar="tcp://HOST:PORT"),
+    best=opt.flag("Print the best policy and interval at each point.", "--best"),
+    max_pls=opt.share("The best of those with a PLS of at most X: 0.02 or 2%."),
+    max_updates_lost=opt.share("Of those that lose a share of X at most."),
+    max_learning_lost=opt.share("Of those that lose learning of X at most."),
+    drawn=opt.output(
+        "Draw which policy is best where: a .png, .svg, .pdf.", "--map", metavar="FILE"
+    ),
+    force=opt.FORCE,
+    at=opt.many("Of the map only where a key has that value.", metavar="KEY=VALUE"),
+    overrides=opt.OVERRIDES,
+    as_json=opt.JSON,
 )
 def sweep(asked: Any) -> None:
     """Simulate many points of a scenario; started again, it continues where it was."""

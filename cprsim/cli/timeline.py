@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli.common import ProgressBar, echo_wrapped
-from cprsim.cli.options import FORCE, OVERRIDES, SCENARIO, option, options, output
 
 if TYPE_CHECKING:
     from cprsim.sim.history.recorder import History
@@ -13,19 +13,19 @@ _TRACE = "json.gz"
 _METRICS = "prom"
 
 
-@options(
-    scenario=SCENARIO,
-    policy=option("The policy to watch.", default=..., metavar="NAME"),
-    out=output(
+@opt.options(
+    scenario=opt.SCENARIO,
+    policy=opt.option("The policy to watch.", default=..., metavar="NAME"),
+    out=opt.output(
         "A picture (.png, .svg, .pdf), a trace for Perfetto (.json.gz), or metrics over time as "
         "OpenMetrics has them (.prom).",
         metavar="FILE",
         required=True,
     ),
-    seed=option("Seed of all random streams.", kind=int, default=0),
-    replication=option("Which failure timeline, from 0.", kind=int, default=0),
-    force=FORCE,
-    overrides=OVERRIDES,
+    seed=opt.option("Seed of all random streams.", kind=int, default=0),
+    replication=opt.option("Which failure timeline, from 0.", kind=int, default=0),
+    force=opt.FORCE,
+    overrides=opt.OVERRIDES,
 )
 def timeline(asked: Any) -> None:
     """Watch one run: what the job and its nodes do when."""
@@ -52,12 +52,10 @@ def _form(out: Path) -> str:
     from cprsim.errors import UsageError
     from cprsim.figures import FORMATS
 
-    for each in (_TRACE, _METRICS):
-        if out.name.endswith(f".{each}"):
-            return each
-    form = out.suffix.lower().removeprefix(".")
-    if form not in FORMATS:
-        endings = ", ".join(f".{each}" for each in (*FORMATS, _TRACE))
+    known = (*FORMATS, _TRACE, _METRICS)
+    form = next((each for each in known if out.name.lower().endswith(f".{each}")), None)
+    if form is None:
+        endings = ", ".join(f".{each}" for each in known[:-1])
         raise UsageError(f"--out {out}: a timeline's name ends in {endings} or .{_METRICS}")
     return form
 

@@ -1,29 +1,29 @@
 """`cprsim train`, `validate` and `study`: real training, once, against predictions, often."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
-from cprsim.cli.common import ProgressBar, echo, json_bytes, print_table, resumable
-from cprsim.cli.options import (
-    FORCE,
-    JSON,
-    OVERRIDES,
-    POLICIES,
-    TRAINED,
-    argument,
-    flag,
-    option,
-    options,
-    output,
+from cprsim.cli.common import (
+    ProgressBar,
+    echo,
+    echo_wrapped,
+    json_bytes,
+    print_table,
+    resumable,
 )
 from cprsim.cli.output import OutputFolder
 
 if TYPE_CHECKING:
+    from cprsim.basics.terminal import Fitting
     from cprsim.trainer.validation.predicted import Predicted
 
 _TRAINED = ("train.json", "scenario.toml", "manifest.json")
 _PREDICTIONS, _RESULT = "predictions.json", "validate.json"
 _VALIDATED = (_PREDICTIONS, _RESULT, "manifest.json")
+#: Letters beyond which the words of a table are in several lines.
+_LONG = 19
 
 
 def _ready() -> None:
@@ -36,14 +36,14 @@ def _ready() -> None:
     forking.context()
 
 
-@options(
-    config=TRAINED,
-    policy=option("The policy; the first one by default.", metavar="NAME"),
-    seed=option("Of samples, model and failures.", kind=int, default=0),
-    overrides=OVERRIDES,
-    out=output(f"Folder for {_TRAINED[0]} and scenario.toml."),
-    force=FORCE,
-    as_json=JSON,
+@opt.options(
+    config=opt.TRAINED,
+    policy=opt.option("The policy; the first one by default.", metavar="NAME"),
+    seed=opt.option("Of samples, model and failures.", kind=int, default=0),
+    overrides=opt.OVERRIDES,
+    out=opt.output(f"Folder for {_TRAINED[0]} and scenario.toml."),
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def train(asked: Any) -> None:
     """Train a scenario for real: its policy on processes that are really killed."""
@@ -70,17 +70,17 @@ def train(asked: Any) -> None:
     asked.print(trained, trained_table, lambda _: ())
 
 
-@options(
-    config=TRAINED,
-    policy=POLICIES,
-    seed=option("Of samples, model and failures.", kind=int, default=0),
-    repeats=option(
+@opt.options(
+    config=opt.TRAINED,
+    policy=opt.POLICIES,
+    seed=opt.option("Of samples, model and failures.", kind=int, default=0),
+    repeats=opt.option(
         "How often each policy is trained; noise is known from 2 on.", kind=int, default=1
     ),
-    overrides=OVERRIDES,
-    out=output(f"Folder for {', '.join(_VALIDATED)}."),
-    force=FORCE,
-    as_json=JSON,
+    overrides=opt.OVERRIDES,
+    out=opt.output(f"Folder for {', '.join(_VALIDATED)}."),
+    force=opt.FORCE,
+    as_json=opt.JSON,
 )
 def validate(asked: Any) -> None:
     """Compare predicted with measured: calibrate, simulate, train for real with failures."""
@@ -116,13 +116,15 @@ def validate(asked: Any) -> None:
     asked.print(found, validation_table, validation_lines)
 
 
-@options(
-    config=argument("A scenario with blocks [trainer] and [study].", "CONFIG", paths.scenario_file),
-    out=output("Folder of the results; a study there is continued.", required=True),
-    force=FORCE,
-    workers=option("Runs at a time; they change no digit.", kind=int, default=2),
-    overrides=OVERRIDES,
-    so_far=flag("Train nothing: show the runs that are done.", "--so-far"),
+@opt.options(
+    config=opt.argument(
+        "A scenario with blocks [trainer] and [study].", "CONFIG", paths.scenario_file
+    ),
+    out=opt.output("Folder of the results; a study there is continued.", required=True),
+    force=opt.FORCE,
+    workers=opt.option("Runs at a time; they change no digit.", kind=int, default=2),
+    overrides=opt.OVERRIDES,
+    so_far=opt.flag("Train nothing: show the runs that are done.", "--so-far"),
 )
 def study(asked: Any) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
@@ -132,7 +134,6 @@ def study(asked: Any) -> None:
 
     check_torch()
     check_workers(asked.workers)
-    from cprsim.basics.terminal import plain_table
     from cprsim.trainer.config import ready
     from cprsim.trainer.lab.forking import check_sockets
     from cprsim.trainer.studies import outputs, tables
@@ -163,7 +164,22 @@ def study(asked: Any) -> None:
         found = with_drops(table, str(asked.out))
     for each in tables.ALL:
         if rows := each.rows(found):
-            columns = zip(each.names, zip(*rows, strict=True), strict=True)
-            print_table(plain_table(each.title, [(n, [*map(str, c)]) for n, c in columns]))
+            names, cells = each.names, zip(*rows, strict=True)
+            print_table(_narrow(each.title, dict(zip(names, cells, strict=True))))
     for name, contest in contests(found).items():
-        echo(f"AUC drop over {name}: {told_of(contest)}.")
+        echo_wrapped(f"AUC drop over {name}: {told_of(contest)}.")
+
+
+def _narrow(title: str, columns: dict[str, tuple[object, ...]]) -> "Fitting":
+    """Return a table for 80 columns; each part of it has the first three of its columns."""
+    from cprsim.basics.terminal import Fitting, plain_table
+
+    texts = {heading: [*map(str, cells)] for heading, cells in columns.items()}
+    pairs = [(fill(each, 8, break_long_words=False), cells) for each, cells in texts.items()]
+    table = plain_table(title, pairs, close=True)
+    for column, cells in zip(table.columns, texts.values(), strict=True):
+        if any(cell[:1].isalpha() for cell in cells):
+            column.justify = "left"
+        if max(map(len, cells)) > _LONG:
+            column.min_width = _LONG
+    return Fitting(table, kept=3)

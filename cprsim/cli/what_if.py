@@ -7,20 +7,20 @@ from typing import Any
 
 import typer
 
+from cprsim.cli import options as opt
 from cprsim.cli import paths
-from cprsim.cli.options import argument, flag, option, options
 
 _DEFAULT = "quickstart.toml"
 #: For what computes when the page ends, s.
 _PATIENCE_S = 2.0
 
 
-@options(
-    scenario=argument(
+@opt.options(
+    scenario=opt.argument(
         f"A scenario file; by default {_DEFAULT}.", "[SCENARIO]", paths.scenario_file, optional=True
     ),
-    port=option("Port on this machine; 0: a free one.", kind=int, default=0),
-    browser=flag("Open the page in the browser.", "--browser/--no-browser", default=True),
+    port=opt.option("Port on this machine; 0: a free one.", kind=int, default=0),
+    browser=opt.flag("Open the page in the browser.", "--browser/--no-browser", default=True),
 )
 def app(asked: Any) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""

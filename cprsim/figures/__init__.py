@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from cprsim.basics.files import check_writable
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.figures.breakdown import breakdown, failures_by_cause, fleet_breakdown
+from cprsim.figures.bars import breakdown, failures_by_cause, fleet_breakdown
 from cprsim.figures.look import look
 from cprsim.figures.sheet import without_words
 from cprsim.figures.style import styled, with_dark

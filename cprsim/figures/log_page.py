@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -132,18 +133,12 @@ def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> float:
     times = np.concatenate(([first_s], curve.times_s[some], [curve.last_s]))
     shares = np.concatenate(([1.0], curve.at(times[1:])))
     # The band keeps its ends where they aren't known: there the survival is 0, or the last one.
-    low, high = (_held(np.concatenate(([1.0], end[some]))) for end in curve.band())
-    below, above = (np.append(each, each[-1]) for each in (low, high))
+    ends = (pd.Series([1.0, *end[some]]).ffill().to_numpy() for end in curve.band())
+    below, above = (np.append(each, each[-1]) for each in ends)
     axes.fill_between(times, below, above, step="post", **marks.BAND)
     words = "data: Kaplan-Meier curve, binned failure rate, 95 % bands"
     axes.step(times, shares, where="post", label=words, **_SEEN)
-    return float(low[-1])
-
-
-def _held(ends: Floats) -> Floats:
-    """Return values, those that are unknown as the one before."""
-    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
-    return ends[known]
+    return float(below[-1])
 
 
 def _evenly(count: int, most: int) -> NDArray[np.intp]:
@@ -186,8 +181,6 @@ def _survival(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
     half_s = float(np.median(sample.durations_s[sample.observed])) if sample.failures else np.inf
     log = half_s < _SHORT * curve.last_s
     _ages(axes, sample, from_s if log else 0.0, "duration")
-    axes.set_ylabel("share that lasts longer")
-    axes.grid(visible=True)
     first_s = min(axes.get_xlim()[0], curve.times_s[0]) if log else 0.0
     lowest = _steps(axes, curve, first_s)
     cut_s = np.unique(sample.durations_s[np.logical_not(sample.observed)])
@@ -205,20 +198,19 @@ def _survival(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
     lowest = min(lowest, float(curve.at(curve.last_s)))
     # Where most survive, the axis begins near the least share.
     bottom = 1 - _ROOM * (1 - lowest) if 0.5 < lowest < 1 else 0.0
-    axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
-    ticks.shares(axes.yaxis)
+    top = 1 + 0.02 * (1 - bottom)
+    ticks.scale(axes.yaxis, (bottom, top), "share that lasts longer", ticks.shares)
     return "Survival"
 
 
 def _rate(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
     """Draw the failure rate with no law assumed, and that of each law; log from `from_s`."""
     unit, unit_s = unit_of(float(np.median(sample.durations_s)))
-    axes.set_ylabel(f"failures per {'year' if unit == 'years' else unit}")
+    label = f"failures per {'year' if unit == 'years' else unit}"
     if not sample.failures:
-        axes.set(xticks=[], yticks=[])
+        axes.set(xticks=[], yticks=[], ylabel=label)
         axes.text(0.5, 0.5, "nothing failed", ha="center", transform=axes.transAxes)
         return "Failure rate"
-    axes.grid(visible=True)
     found = hazard(sample)
     wide = float(sample.durations_s.max()) > _SPAN * _ROOM * from_s
     _ages(axes, sample, from_s if wide and (len(found.rate) > 1 or laws) else 0.0, "age")
@@ -229,12 +221,10 @@ def _rate(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
     least, most = float(found.lower[seen].min()), float(found.upper.max())
     best = rates[0][0] if rates else found.rate
     near = np.append(np.clip(best[best > 0], least / _BEYOND, most * _BEYOND), found.rate[seen])
+    log, limits = 0, (0.0, _ROOM * most)
     if near.max() > _STEEP * near.min():
-        axes.set_yscale("log")
-        axes.set_ylim(min(least, near.min()) / _ROOM, max(most, near.max()) * _ROOM)
-    else:
-        axes.set_ylim(0, _ROOM * most)
-    ticks.numbers(axes.yaxis, 1 / unit_s)
+        log, limits = 10, (min(least, near.min()) / _ROOM, max(most, near.max()) * _ROOM)
+    ticks.scale(axes.yaxis, limits, label, partial(ticks.numbers, factor=1 / unit_s), log=log)
     edges = np.maximum(found.edges_s, axes.get_xlim()[0])
     low = np.maximum(found.lower, axes.get_ylim()[0])
     axes.stairs(found.upper, edges, baseline=low, fill=True, **marks.BAND)
@@ -246,14 +236,13 @@ def _rate(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
 
 def _ages(axes: Axes, sample: Sample, from_s: float, what: str) -> None:
     """Set the x axis of durations up to the longest, in the sample's unit; log from above 0."""
-    axes.set_xlim(from_s, float(sample.durations_s.max()) * 1.02)
+    limits = from_s, float(sample.durations_s.max()) * 1.02
     if from_s > 0:
-        axes.set(xscale="log", xlabel=what)
-        ticks.durations(axes.xaxis)
+        ticks.scale(axes.xaxis, limits, what, ticks.durations, log=10)
     else:
         unit, unit_s = unit_of(float(np.median(sample.durations_s)))
-        axes.set_xlabel(f"{what}, {unit}")
-        ticks.numbers(axes.xaxis, unit_s)
+        in_units = partial(ticks.numbers, factor=unit_s)
+        ticks.scale(axes.xaxis, limits, f"{what}, {unit}", in_units)
 
 
 def _grid(axes: Axes) -> Floats:
@@ -272,11 +261,9 @@ def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes)
         label += f"; line: {_described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
     # Shorter ones are left of the axis.
     first_s = float(np.quantile(sample.durations_s, 0.02)) / _ROOM
-    axes.set(xscale="log", xlim=(first_s, curve.last_s * _ROOM), ylim=(0, 1.02))
-    axes.grid(visible=True)
-    ticks.durations(axes.xaxis)
-    ticks.shares(axes.yaxis)
-    axes.set(xlabel=wrapped(label, 46), ylabel=f"of {sample.n:,} outages last longer")
+    limits = first_s, curve.last_s * _ROOM
+    ticks.scale(axes.xaxis, limits, wrapped(label, 46), ticks.durations, log=10)
+    ticks.scale(axes.yaxis, (0, 1.02), f"of {sample.n:,} outages last longer", ticks.shares)
     _steps(axes, curve, min(first_s, curve.times_s[0]))
     for found in fits[:1]:
         grid = np.geomspace(first_s, curve.last_s, 300)
@@ -299,7 +286,7 @@ def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
     axes.barh(rows, counts, 0.68, color=style.LAW_COLOURS["gamma"])
     medians = ["" if math.isnan(each) else f", {duration(each)}" for *_, each in causes]
     said = [f"{count:,}{median}" for count, median in zip(counts, medians, strict=True)]
-    marks.write(axes, rows, counts, said)
+    marks.write(axes, rows, counts, said, weight="normal")
     axes.set_xlabel("failures by cause" + ", median repair" * any(medians))
     share = first.failures / sum(counts)
     return f"{short(first.name, 24)}: {100 * share:.0f} % of the failures"
@@ -312,11 +299,9 @@ def _nodes(nodes: NodeFailures, axes: Axes) -> str:
     known = f"{len(nodes.counts):,} nodes"
     if nodes.unseen:
         known += f", {nodes.unseen:,} (estimated) never failed"
-    axes.grid(visible=True)
-    axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
-    ticks.shares(axes.xaxis)
-    ticks.shares(axes.yaxis)
-    axes.set(xlabel=f"share of the nodes, worst first; {known}", ylabel="of the failures")
+    label = f"share of the nodes, worst first; {known}"
+    ticks.scale(axes.xaxis, (0, 1.02), label, ticks.shares)
+    ticks.scale(axes.yaxis, (0, 1.02), "of the failures", ticks.shares)
     faint: dict[str, Any] = {"color": style.FAINT_INK}
     axes.fill_between(at, low, high, **marks.BAND)
     axes.plot(at, mean, linewidth=0.9, label="alike nodes, 95 %", **faint)

@@ -34,7 +34,6 @@ def name_rows(
         range(len(names)), above, weight="bold", va="bottom" if any(facts) else "center"
     )
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=True, axis="x")
     look: dict[str, Any] = {"ha": "right", "va": "top", "size": style.small_pt()}
     look |= {"xycoords": axes.get_yaxis_transform(), "annotation_clip": False}
     look |= {"xytext": (-3.5, -1.5), "textcoords": "offset points", "color": style.FAINT_INK}
@@ -79,7 +78,7 @@ def write(
     interval: tuple[Any, Any] | None = None,
     **look: Any,
 ) -> None:
-    """Write small texts right of points, of bars for example, and of their intervals if given."""
+    """Write small bold texts right of points, and of their intervals if given."""
     errors = None
     if interval is not None:
         low, high = (np.asarray(end, dtype=np.float64) for end in interval)
@@ -88,14 +87,14 @@ def write(
     whiskers = {"ecolor": style.INK, "elinewidth": 0.9}
     # Invisible: bars without height are hairlines in PDF.
     found = axes.barh(at, ends, 0, color="none", linewidth=0, xerr=errors, error_kw=whiskers)
-    axes.bar_label(found, texts, padding=3, size=style.small_pt(), **look)
+    words: dict[str, Any] = {"weight": "bold", "size": style.small_pt()} | look
+    axes.bar_label(found, texts, padding=3, **words)
 
 
 def reach(axes: Axes, most: float) -> None:
     """Let x begin at 0 and end at a round share, `most` or more."""
     ticks_to = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, most or 0.01)
-    axes.set_xlim(0, max(ticks_to[-1], most))
-    ticks.shares(axes.xaxis)
+    ticks.scale(axes.xaxis, (0, max(ticks_to[-1], most)), "", ticks.shares)
 
 
 def limit(axes: Axes, at: float) -> None:
@@ -173,5 +172,4 @@ def log_shares(some: Sequence[Axes], table: pd.DataFrame) -> None:
     """Give all panels a log y axis in percent that holds all values > 0."""
     limits = ticks.log_limits(table, 10**0.5)
     for axes in some:
-        axes.set(yscale="log", ylim=limits)
-        ticks.shares(axes.yaxis)
+        ticks.scale(axes.yaxis, limits, "", ticks.shares, log=10)

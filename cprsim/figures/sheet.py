@@ -28,12 +28,20 @@ class Sheet:
         figure is narrow. The key is where a last row has room.
     ax
         Axes of a user's own to draw on, instead of a new figure's; for one panel.
+    y
+        The label of the vertical axes, left of the first ones.
     grid
         More for `matplotlib.figure.Figure.subplots`.
     """
 
     def __init__(
-        self, count: int = 1, columns: int | None = None, *, ax: Axes | None = None, **grid: Any
+        self,
+        count: int = 1,
+        columns: int | None = None,
+        *,
+        ax: Axes | None = None,
+        y: str = "",
+        **grid: Any,
     ) -> None:
         self.narrow = ax is not None or style.is_narrow()
         self.columns = 1 if self.narrow else columns or count
@@ -42,23 +50,20 @@ class Sheet:
         if ax is not None:
             self.figure: Figure = ax.figure  # type: ignore[assignment]  # the one it belongs to
             self.axes = [ax]
-            return
-        if self.narrow:
-            grid.pop("width_ratios", None)
-        size_in = style.size_in()[0], 3 * self.rows + 3
-        self.figure = Figure(figsize=size_in, layout="constrained")
-        # So that keys are within the words, which are those of the whole figure.
-        inner: Any = self.figure.subfigures()
-        self._inner = inner
-        found = list(inner.subplots(self.rows, self.columns, squeeze=False, **grid).flat)
-        self.axes, self._spare = found[:count], found[count:]
-        for axes in self._spare:
-            axes.set_axis_off()
-
-    @property
-    def first_column(self) -> list[Axes]:
-        """The axes left of which no others are."""
-        return self.axes[:: self.columns]
+        else:
+            if self.narrow:
+                grid.pop("width_ratios", None)
+            size_in = style.size_in()[0], 3 * self.rows + 3
+            self.figure = Figure(figsize=size_in, layout="constrained")
+            # So that keys are within the words, which are those of the whole figure.
+            inner: Any = self.figure.subfigures()
+            self._inner = inner
+            found = list(inner.subplots(self.rows, self.columns, squeeze=False, **grid).flat)
+            self.axes, self._spare = found[:count], found[count:]
+            for axes in self._spare:
+                axes.set_axis_off()
+        for axes in self.axes[:: self.columns]:
+            axes.set_ylabel(y)
 
     def key(self, where: Literal["above", "below", "right"] = "right") -> None:
         """Say what everything is that was drawn with a label; below where the figure is narrow."""
@@ -126,7 +131,7 @@ class Sheet:
             return
         for _ in range(3):
             self.figure.get_layout_engine().execute(self.figure)  # type: ignore[union-attr]
-            have_in = sum(axes.bbox.height for axes in self.first_column) / self.figure.dpi
+            have_in = sum(axes.bbox.height for axes in self.axes[:: self.columns]) / self.figure.dpi
             short_in = self.rows * height_in - have_in
             if abs(short_in) < _NEAR_IN:
                 return

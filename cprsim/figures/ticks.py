@@ -1,10 +1,7 @@
-"""Round ticks with their units, and limits that hold every value.
-
-Set the scale and the limits of an axis first: its ticks follow from them.
-"""
+"""Round ticks with their units, and limits that hold every value."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +34,32 @@ _SECONDS: Final = {**SECONDS, "y": YEAR_S}
 _MOST_BESIDE: Final = 8  # ticks of a y axis
 _USED: Final = 0.85  # of the width of an axis, once keys and labels have their room
 _ROOM: Final = 1.25  # beyond the outermost values of a log axis
+
+
+def scale(
+    axis: Axis,
+    limits: tuple[float, float],
+    label: str = "",
+    ticks: "Callable[[Axis], None] | Mapping[float, str] | None" = None,
+    *,
+    log: int = 0,
+    keep: float | None = None,
+) -> None:
+    """Set the limits, the label, the ticks and the grid of an axis.
+
+    `ticks`: what puts them on it, numbers by default, or their names by value. `log`: the base of
+    its logarithm, if it has one. `keep`: a value that is among the ticks.
+    """
+    axes: Any = axis.axes
+    name = axis.axis_name  # type: ignore[attr-defined]  # of each axis
+    if log:
+        getattr(axes, f"set_{name}scale")("log", base=log)
+    axes.set(**{f"{name}lim": limits}, **({f"{name}label": label} if label else {}))
+    axis.grid(visible=True)
+    if isinstance(ticks, Mapping):
+        show(axis, ticks, keep)
+    else:
+        (ticks or numbers)(axis)
 
 
 def show(axis: Axis, names: Mapping[float, str], keep: float | None = None, most: int = 0) -> None:

@@ -1,9 +1,10 @@
-"""One run as lanes along its time, or runs under several policies one above the other."""
+"""Lanes along time: one run, runs under several policies, or the jobs of a cluster."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -17,6 +18,10 @@ from cprsim.figures.texts import duration, listed, percent, unit_of, wrapped
 from cprsim.sim.history.lanes import background_lanes, lanes
 from cprsim.sim.history.phases import WAIT, WORDS, Phase, seconds_by_cause
 from cprsim.sim.history.recorder import Background, History
+
+if TYPE_CHECKING:
+    from cprsim.clusters.job_run import JobRun
+    from cprsim.clusters.play import PlayedCluster
 
 _PARTS: Final = 1040  # of the time of all lanes: marks that are nearer are one
 _MARKS_IN: Final = 0.08  # above a lane that failures hit
@@ -33,19 +38,20 @@ Span = tuple[str, float, float]
 
 
 class _Row(NamedTuple):
-    """A lane: its name in lines of text, what is done in it up to `end_s`, when failures hit it.
+    """A lane: its name in lines of text, what is done in it, from when to when, and failures.
 
     `height_in`, `below_in`: of the lane and below it, inches.
     """
 
     name: Sequence[str]
     spans: Sequence[Span]
-    end_s: float
+    ends_s: tuple[float, float]
     failures_s: Sequence[float] = ()
     height_in: float = 0.15
     below_in: float = 0.07
 
 
+@style.styled()
 def timeline(history: History, title: str = "") -> Figure:
     """Draw one run: the job and its nodes, and background tasks, along its time.
 
@@ -68,24 +74,22 @@ def timeline(history: History, title: str = "") -> Figure:
     found |= {phase.doing for lane in shown for phase in lane.phases}
     found |= {each.task.kind for each in history.background}
     rows = [
-        _Row(_named(each.name, each.failures_s), _spans(each.phases), wall_s, each.failures_s)
+        _Row(_named(each.name, each.failures_s), _spans(each.phases), (0, wall_s), each.failures_s)
         for each in shown
     ]
     for kind, tasks in background_lanes(history).items():
         more = f", {len(tasks) - _MOST_ROWS} more at once" * (len(tasks) > _MOST_ROWS)
         for i, task in enumerate(tasks[:_MOST_ROWS]):
             name = _named(kind + more) if i == 0 else []
-            rows.append(_Row(name, _tasks(task), wall_s, height_in=0.1, below_in=0.03))
-    return _figure(
-        finding,
-        [title, f"seed {history.seed}, replication {history.replication}"],
-        found,
-        rows,
-        wall_s,
-        seconds,
-    )
+            rows.append(_Row(name, _tasks(task), (0, wall_s), (), 0.1, 0.03))
+    sheet = Sheet()
+    height_in = _draw(sheet.axes[0], rows, (0, wall_s), found, seconds)
+    sheet.key("above")
+    about = filter(None, (title, f"seed {history.seed}, replication {history.replication}"))
+    return sheet.done(finding, "; ".join(about), height_in=height_in)
 
 
+@style.styled()
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
     """Draw runs of the same replication under several policies: the job's lane of each.
 
@@ -98,7 +102,6 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     """
     found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
     found |= {task.task.kind for each in histories for task in each.background}
-    end_s = max(each.ledger.wall for each in histories)
     rows = [row for each in histories for row in _policy_rows(each)]
     played = histories[0]
     about = [title, f"seed {played.seed}, replication {played.replication}"]
@@ -106,39 +109,28 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
         about.append("thin lanes: in the background")
     walls = {each.policy: each.ledger.wall for each in histories}
     first, last = min(walls, key=lambda n: walls[n]), max(walls, key=lambda n: walls[n])
+    under, more = first, f", {duration(walls[last])} under {last}"
     if walls[first] == walls[last]:
-        finding = f"This run takes {duration(walls[first])} under {listed([*walls])}"
-    else:
-        finding = f"This run takes {duration(walls[first])} under {first}, "
-        finding += f"{duration(walls[last])} under {last}"
-    return _figure(finding, about, found, rows, end_s, {})
-
-
-@style.styled()
-def _figure(
-    finding: str,
-    about: Sequence[str],
-    found: Collection[str],
-    rows: Sequence[_Row],
-    end_s: float,
-    seconds: Mapping[str, float],
-) -> Figure:
-    """Draw rows; the key has what is done in them, with its seconds where these are known."""
+        under, more = listed([*walls]), ""
+    finding = f"This run takes {duration(walls[first])} under {under}{more}"
     sheet = Sheet()
-    (axes,) = sheet.axes
-    height_in = _draw(axes, rows, end_s)
-    for doing, colour in COLOURS.items():
-        if doing in found:
-            spent = f" {duration(seconds[doing])}" if seconds.get(doing) else ""
-            edge = style.FAINT_INK if colour == "white" else colour
-            look: dict[str, Any] = {"facecolor": colour, "edgecolor": edge, "linewidth": 0.4}
-            axes.fill_between([], [], label=f"{WORDS[doing]}{spent}", **look)
+    end_s = max(each.ledger.wall for each in histories)
+    height_in = _draw(sheet.axes[0], rows, (0, end_s), found, {})
     sheet.key("above")
     return sheet.done(finding, "; ".join(filter(None, about)), height_in=height_in)
 
 
-def _draw(axes: Axes, rows: Sequence[_Row], end_s: float) -> float:
-    """Draw rows downwards; return their height, inches."""
+def _draw(
+    axes: Axes,
+    rows: Sequence[_Row],
+    window: tuple[float, float],
+    found: Collection[str],
+    seconds: Mapping[str, float],
+) -> float:
+    """Draw rows downwards; return their height, inches.
+
+    The key has what is `found` in them, with its seconds where these are known.
+    """
     at_in, names = 0.0, {}
     for row in rows:
         name_in = len(row.name) * _LINE * style.small_pt() / 72
@@ -146,7 +138,8 @@ def _draw(axes: Axes, rows: Sequence[_Row], end_s: float) -> float:
         bottom_in = at_in + max(row.height_in + marks_in, name_in)
         lane_in = bottom_in - row.height_in
         # An outline, so that a lane in which nothing is done is seen, too.
-        frame = Rectangle((0, lane_in), row.end_s, row.height_in, linewidth=0.5)
+        from_s, to_s = row.ends_s
+        frame = Rectangle((from_s, lane_in), to_s - from_s, row.height_in, linewidth=0.5)
         frame.set(fill=False, edgecolor=style.RULE)
         axes.add_artist(frame)
         for doing, colour in COLOURS.items():
@@ -156,38 +149,42 @@ def _draw(axes: Axes, rows: Sequence[_Row], end_s: float) -> float:
                 axes.broken_barh(spans, (lane_in, row.height_in), **look)
         if row.failures_s:
             # One mark for all failures that fall on a pixel.
-            pixel_s = end_s / _PARTS
+            pixel_s = (window[1] - window[0]) / _PARTS
             at_s = pixel_s * np.unique(np.round(np.asarray(row.failures_s) / pixel_s))
             marker, edge = ("v", 0.0) if len(at_s) <= _MOST_ARROWS else ("|", 0.5)
             look = {"markersize": 3.5, "markeredgewidth": edge, "color": style.INK}
             mark_in = np.full(len(at_s), lane_in - 0.6 * _MARKS_IN)
             axes.plot(at_s, mark_in, marker, clip_on=False, **look)
         # At the middle of the lane; a name that is higher than that has its room above.
-        middle_in = min((lane_in + bottom_in) / 2, bottom_in - name_in / 2)
-        names[middle_in] = "\n".join(row.name)
+        if row.name:
+            middle_in = min((lane_in + bottom_in) / 2, bottom_in - name_in / 2)
+            names[middle_in] = "\n".join(row.name)
         at_in = bottom_in + row.below_in
-    axes.set(xlim=(0, end_s), ylim=(at_in, 0))
+    axes.set(xlim=window, ylim=(at_in, 0))
     axes.set_yticks([*names], [*names.values()])
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)
     axes.spines["left"].set_visible(False)
-    unit, factor = unit_of(end_s)
+    unit, factor = unit_of(window[1])
     ticks.numbers(axes.xaxis, factor)
     axes.set_xlabel(f"wall-clock time, {unit}")
+    for doing, colour in COLOURS.items():
+        if doing in found:
+            spent = f" {duration(seconds[doing])}" if seconds.get(doing) else ""
+            edge_colour = style.FAINT_INK if colour == "white" else colour
+            look = {"facecolor": colour, "edgecolor": edge_colour, "linewidth": 0.4}
+            axes.fill_between([], [], label=f"{WORDS[doing]}{spent}", **look)
     return at_in
 
 
 def _policy_rows(history: History) -> list[_Row]:
     """Return the job under one policy, and thin lanes of background tasks."""
-    wall_s = history.ledger.wall
+    ends_s = (0, history.ledger.wall)
     failures_s = [each.at_s for each in history.failures]
-    overhead = percent(wall_s / history.ledger.train - 1)
+    overhead = percent(history.ledger.wall / history.ledger.train - 1)
     name = [*_named(history.policy, failures_s), f"{overhead} overhead"]
-    rows = [_Row(name, _spans(history.phases), wall_s, failures_s, 0.2, 0.02)]
+    rows = [_Row(name, _spans(history.phases), ends_s, failures_s, 0.2, 0.02)]
     for tasks in background_lanes(history).values():
-        rows += [
-            _Row([], _tasks(each), wall_s, height_in=0.06, below_in=0.02)
-            for each in tasks[:_MOST_ROWS]
-        ]
+        rows += [_Row([], _tasks(each), ends_s, (), 0.06, 0.02) for each in tasks[:_MOST_ROWS]]
     return [*rows[:-1], rows[-1]._replace(below_in=0.12)]
 
 
@@ -203,3 +200,100 @@ def _spans(phases: Iterable[Phase]) -> list[Span]:
 
 def _tasks(tasks: Iterable[Background]) -> list[Span]:
     return [(each.task.kind, each.start_s, each.end_s) for each in tasks]
+
+
+_MOST_JOBS: Final = 30
+_LOAD_IN: Final = 1.1  # the panel of the links
+_STEPS: Final = 150  # parts of the time over which the use of links is averaged, at most
+_LINKS: Final = {
+    "write": ("link to the store: saves", CAUSE_COLOURS["save"]),
+    "read": ("link to the store: loads", CAUSE_COLOURS["load"]),
+    "core": ("core of the network", style.FAINT_INK),
+}
+
+
+@style.styled()
+def jobs_over_time(
+    played: "PlayedCluster",
+    use: pd.DataFrame,
+    title: str = "",
+    window: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw when each job waits, trains, saves and loads, and how much of the store is used.
+
+    A lane a job, at most 30: those that failures of racks and pods strike first, then the earliest.
+
+    Parameters
+    ----------
+    played
+        A replication that was watched.
+    use
+        As of `cprsim.clusters.result.ClusterResult.use`, of the same replication.
+    title
+        Of what: the first note below.
+    window
+        The part of the time to draw, s; all of it if not given.
+    """
+    from_s, to_s = window or (0.0, played.ends_s)
+    end_s = {job.name: job.had[-1][1] if job.had else to_s for job in played.jobs}
+    start_s = {job.name: job.had[0][0] if job.had else job.arrives_s for job in played.jobs}
+    there = [job for job in played.jobs if job.arrives_s < to_s and end_s[job.name] > from_s]
+    shocks = [(s, n) for s, n in played.shocks if s.at_s < to_s and s.at_s + s.lasts_s > from_s]
+    struck = {name for _, names in shocks for name in names}
+    jobs = sorted(there, key=lambda job: (job.name not in struck, start_s[job.name]))[:_MOST_JOBS]
+    jobs.sort(key=lambda job: start_s[job.name])
+    part_s = from_s, to_s
+    rows = [row for job in jobs for row in _job_rows(job, min(end_s[job.name], to_s), part_s)]
+    sheet = Sheet(2, 1, sharex=True)
+    above, below = sheet.axes
+    found = {WAIT, *(doing for row in rows for doing, _, _ in row.spans)}
+    rows_in = _draw(above, rows, (from_s, to_s), found, {})
+    above.get_gridspec().set_height_ratios([rows_in, _LOAD_IN])  # type: ignore[union-attr]
+    for number, (shock, _) in enumerate(shocks):
+        for axes in sheet.axes:
+            until_s = shock.at_s + shock.lasts_s
+            axes.axvspan(shock.at_s, until_s, color="#F6D5D0", linewidth=0, zorder=0)
+        if number < 6:
+            above.text(shock.at_s, 0, f"{shock.what} down", va="bottom", color="#A03020")
+    below.set_xlabel(above.get_xlabel())
+    above.set_xlabel("")
+    _load(below, use, (from_s, to_s))
+    sheet.key("below")
+    finding = f"{counted(len(there), 'job')} in {duration(to_s - from_s)}"
+    if shocks:
+        what = f"{len(shocks)} racks or pods fail, with nodes"
+        if len(shocks) == 1:
+            what = f"{shocks[0][0].what} fails and takes nodes"
+        finding += f": {what} of {counted(len(struck), 'job')}"
+    notes = ["Triangles: failures. Thin lanes: saves and loads during training"]
+    if len(there) > len(jobs):
+        notes.append(f"{len(jobs)} of {len(there)} jobs; those that racks or pods strike first")
+    return sheet.done(finding, title, notes, (rows_in + _LOAD_IN) / 2)
+
+
+def _job_rows(job: "JobRun", end_s: float, window: tuple[float, float]) -> list[_Row]:
+    """Return a job from its arrival on, and what it does in the background."""
+    watch, spans = job.watch, [("train", a, b) for a, b in job.had]
+    spans += [] if watch is None else watch.spans
+    failures_s = [] if watch is None else [s for s in watch.failures if window[0] <= s <= window[1]]
+    rows = [_Row([job.name], spans, (job.arrives_s, end_s), failures_s, 0.1, 0.02)]
+    if watch is not None and watch.in_background:
+        background = [("save", a, b) for a, b in watch.in_background]
+        rows.append(_Row([], background, (job.arrives_s, end_s), (), 0.03, 0.04))
+    return rows
+
+
+def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:
+    """Draw the shares of the links that are used."""
+    step_s = use["time_s"].diff().max()
+    part = use[(use["time_s"] >= window[0] - step_s) & (use["time_s"] <= window[1])]
+    together = -(-len(part) // _STEPS) if len(part) else 1
+    part = part.groupby(np.arange(len(part)) // together).mean()
+    part["time_s"] -= (together - 1) * step_s / 2
+    axes.set(ylim=(0, 105), ylabel="links used, %")
+    axes.axhline(100, color=style.FAINT_INK, linewidth=0.6)
+    for name, (words, colour) in _LINKS.items():
+        if name in part and part[name].any():
+            share = 100 * part[name]
+            axes.fill_between(part["time_s"], share, step="post", color=colour, alpha=0.35)
+            axes.step(part["time_s"], share, where="post", label=words, color=colour, linewidth=0.8)

@@ -28,7 +28,7 @@ def phase_map(
 
     `systems`: of each policy.
     """
-    from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
+    from cprsim.figures.cells import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
     there = cut(points, circumstances(definition["keys"]), at, definition["zipped"])
     to_do = sum(points[i].to_do for i in there.points)

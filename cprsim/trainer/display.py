@@ -4,38 +4,56 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from cprsim.basics.terminal import plain_table
+from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.units import counted, format_duration, percent
+from cprsim.contract.ledger import CAUSE_LABELS, told_causes
 from cprsim.trainer.training import Trained
 from cprsim.trainer.validation.validated import Validation
+
+#: What a run has beside its seconds: headings, and fields of `Trained`, shares in percent.
+_SHARES = {
+    "samples lost (PLS), %": "pls",
+    "updates lost, %": "updates_lost",
+    "learning lost, %": "learning_lost",
+    "dense updates lost, %": "dense_lost",
+}
 
 
 def trained_table(trained: Trained) -> Table:
     """Seconds by cause, what was lost, and how good the model is."""
-    rows = {cause: format_duration(spent_s) for cause, spent_s in trained.seconds.items()}
+    seconds = trained.seconds
+    shown = ("train", *told_causes(lambda cause: seconds[cause]))
+    words = {"train": "training"} | CAUSE_LABELS
+    rows = {words[cause]: format_duration(seconds[cause]) for cause in shown}
     rows["failures"] = f"{trained.failures:,}"
-    for name in ("pls", "updates_lost", "learning_lost", "dense_lost"):
-        rows[f"{name} %"] = percent(getattr(trained, name))
+    rows |= {heading: percent(getattr(trained, name)) for heading, name in _SHARES.items()}
     rows |= {"AUC": f"{trained.auc:.5f}", "log loss": f"{trained.log_loss:.5f}"}
-    title = f"{trained.policy}, seed {trained.seed}: {counted(trained.steps, 'step')}"
-    return plain_table(title, [("what", [*rows]), ("value", [*rows.values()])])
+    title = f"Trained with {trained.policy}, seed {trained.seed}: {counted(trained.steps, 'step')}"
+    return plain_table(title, [("", [*rows]), ("measured", [*rows.values()])])
 
 
-def validation_table(found: Validation) -> Table:
-    """Predicted and measured, cause by cause and count by count, a block a policy."""
-    headings = ("policy", "what", "predicted", "measured", "distance", "%", "noise")
+def validation_table(found: Validation) -> Fitting:
+    """Predicted and measured, cause by cause and count by count, a block a policy.
+
+    The noise of repeats has a column where there are any.
+    """
+    headings = ["policy", "", "predicted", "measured", "off by", "%", "noise"]
     rows = []
     for compared in found.compared:
-        name = compared.policy
+        names = [compared.policy]
         for row in compared.seconds():
             off = f"{'+' * (row.off > 0)}{format_duration(row.off)}"
             cells = (format_duration(row.predicted), format_duration(row.measured), off)
+            name = names.pop() if names else ""
             rows.append((name, row.label, *cells, row.percent(), format_duration(row.noise)))
         for row in compared.counts():
             cells = (f"{row.predicted:.5g}", f"{row.measured:.5g}", f"{row.off:+.2g}")
-            rows.append((name, row.label, *cells, row.percent(1), f"{row.noise:.2g}"))
+            rows.append(("", row.label, *cells, row.percent(1), f"{row.noise:.2g}"))
+    columns = [*zip(headings, zip(*rows, strict=True), strict=True)]
+    if not any(row.noise for compared in found.compared for row in compared.seconds()):
+        columns.pop()
     title = f"{found.predicted.scenario.title}, seed {found.predicted.seed}"
-    return plain_table(title, [*zip(headings, zip(*rows, strict=True), strict=True)], names=2)
+    return Fitting(plain_table(title, columns, names=2, close=True), kept=2)
 
 
 def validation_lines(found: Validation) -> Iterator[str]:

@@ -8,14 +8,13 @@ import pytest
 import cprsim
 from cprsim.advice.candidates import Candidate, asked, value_of, with_value
 from cprsim.advice.criteria import criteria_of
-from cprsim.advice.search import FIRST, _of_use, search
+from cprsim.advice.search import _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
 from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Policy, every
 from cprsim.contract.registry import systems
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
-from cprsim.runs.selection.certificate import MOST
 from tests.advice.conftest import SCENARIOS
 
 MEASURED = {
@@ -32,9 +31,9 @@ def measured(**policies: dict[str, object]) -> cprsim.Scenario:
 
 def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
     """The best of each system's settings, by the name of the candidate."""
-    asking = asked(scenario, only or None)
+    _, candidates, _ = asked(scenario, only or None)
     trials = Trials(scenario, criteria_of(scenario, **criteria), 0)  # type: ignore[arg-type]
-    found = search(asking.searched, trials, lambda *_: None)
+    found = search(candidates, trials, lambda *_: None)
     return {each.name: each.policy for each in found}
 
 
@@ -159,10 +158,6 @@ def test_a_policy_of_a_user_takes_part():
 
 def asked_of(scenario: cprsim.Scenario) -> Candidate:
     return Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
-
-
-def test_certificates_are_of_other_failures_than_searches():
-    assert MOST < FIRST
 
 
 @pytest.mark.parametrize("value", ["nothing", -1, "2 kg"])

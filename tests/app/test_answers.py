@@ -176,17 +176,6 @@ def test_tabs_do_not_replace_each_other() -> None:
         one.check()
 
 
-def test_a_question_taken_up_late_does_not_replace_the_one_asked_after_it() -> None:
-    tabs = Sessions()
-    newer, older = tabs.take("one", 2), tabs.take("one", 1)
-    newer.check()
-    with pytest.raises(ReplacedError):
-        older.check()
-    tabs.take("one")  # from whoever doesn't number
-    with pytest.raises(ReplacedError):
-        newer.check()
-
-
 def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
     tabs = Sessions()
     old = tabs.take("tab")

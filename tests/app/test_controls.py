@@ -114,13 +114,6 @@ def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
     assert control(PageModel.read(priced), "prices.trainer").text == "2.5 USD/h"
 
 
-def test_a_file_that_the_page_cannot_take_is_told() -> None:
-    with pytest.raises(ScenarioError, match=r"nowhere\.toml: no such file"):
-        PageModel.read(Path("nowhere.toml"))
-    with pytest.raises(ScenarioError, match=r"drawn for each job of a fleet, which `cprsim run`"):
-        PageModel.read(SCENARIOS / "production-fleet.toml")
-
-
 def test_a_file_without_policies_has_nothing_to_compare(folder: Path) -> None:
     Path("job.toml").write_text(QUICKSTART.read_text().partition("[policies")[0])
     with pytest.raises(ScenarioError, match=r"^policies: there are none; write e\.g\."):

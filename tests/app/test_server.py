@@ -49,11 +49,6 @@ def test_odd_requests_get_no_further(server: AppServer, line: bytes) -> None:
     assert answer.startswith(b"HTTP/1.0 403 ")
 
 
-def test_a_part_of_the_token_is_none(server: AppServer) -> None:
-    assert get(server, f"/{server.token[:-1]}/").status == 403
-    assert get(server, f"/{server.token}x/").status == 403
-
-
 @pytest.mark.parametrize(
     "headers",
     [

@@ -53,12 +53,6 @@ def test_the_copied_command_reads_the_scenario_of_the_page(moved: dict[str, str]
     assert options[-4:] == ["--replications", "1000", "--seed", "0"]
 
 
-def test_what_is_not_moved_is_not_in_the_address() -> None:
-    assert WhatIf().query == ""
-    assert WhatIf({"failures.mean": "14 h"}, seed=2).query == "failures.mean=14+h&seed=2"
-    assert WhatIf.from_query("failures.mean=&seed=0", SUBJECT.controls) == WhatIf()
-
-
 def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
     found = PageModel.read(KAGGLE).overrides(WhatIf({"target_pls": "0.02"}))
 

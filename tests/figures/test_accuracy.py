@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+from cprsim.figures.curves import pls_accuracy, policy_accuracy
 from cprsim.figures.style import SYSTEM_COLOURS
-from cprsim.figures.trained import pls_accuracy, policy_accuracy
 from cprsim.trainer.studies import findings
 from tests.figures.reading import boxes_apart, rendered
 from tests.studies.made_up import study
@@ -54,13 +54,6 @@ def test_points_and_lines_of_accuracy_against_pls() -> None:
     ]
     assert sorted(float(y[1] / x[1]) for x, y in lines) == pytest.approx([0.005, 0.02])
     assert all(axes.get_ylim()[1] >= POINTS["auc_drop_high"].max() for axes in figure.axes)
-    check_texts(figure)
-
-
-def test_without_several_at_once_there_is_one_panel() -> None:
-    figure = pls_accuracy(POINTS[POINTS["servers_hit"] == 1], {}, "")
-
-    assert len(figure.axes) == 1
     check_texts(figure)
 
 

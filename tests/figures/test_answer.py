@@ -9,12 +9,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures import look
-from cprsim.figures.advice import answer, chosen
+from cprsim.figures.bars import answer, chosen
 from cprsim.figures.style import CAUSE_COLOURS
 from cprsim.figures.texts import percent
-from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
-from tests.figures.reading import boxes_apart, labels, notes, rendered, words
+from tests.figures.answers import ALL, CASES, MANY, PRICED
+from tests.figures.reading import labels, notes, rendered, words
 
 
 @cache
@@ -120,14 +119,6 @@ def test_those_over_a_limit_are_below_the_others_and_paler() -> None:
     assert not any("(best)" in word for word in words(drawn("nobody")))
 
 
-def test_a_narrow_figure_has_the_overhead_alone() -> None:
-    with look(width="3.3in"):
-        figure = rendered(answer(ALL, "overhead", {"pls": 0.1}, "USD", "A title"))
-    boxes_apart(figure)
-    assert len(figure.axes) == 1
-    assert len(labels(figure.axes[0].yaxis)) == 8
-
-
 def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> None:
     kept = chosen(MANY)
     assert kept.sum() == 16
@@ -139,14 +130,3 @@ def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> 
     assert len(labels(drawn("many").axes[0].yaxis)) == 16
     few = chosen(ALL, 3)
     assert ALL.index[few].tolist() == ["chosen one", "just as good", "not worse"]
-
-
-def test_the_chosen_one_is_first_even_if_another_is_as_little() -> None:
-    table = answers({"b": candidate("same", save=0.1), "a": candidate("chosen", save=0.1)})
-    figure = answer(table, "overhead", {})
-    assert labels(figure.axes[0].yaxis) == ["a (best)", "b (same)"]
-
-
-def test_values_are_written_beyond_their_bars() -> None:
-    assert {percent(0.03, 0.003), percent(0.05, 0.005)} <= {*words(drawn("near"))}
-    assert words(drawn("nothing")).count("0 %") >= 2

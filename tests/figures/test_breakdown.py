@@ -17,7 +17,7 @@ from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
 from cprsim.figures.style import CAUSE_COLOURS, WHITE_INK, ink_on
 from cprsim.figures.texts import percent
-from tests.figures.reading import key, rendered, texts_of, words
+from tests.figures.reading import key, rendered, words
 
 
 def policy(
@@ -223,22 +223,11 @@ def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
     assert sorted(said) == ["4.00 %", "9.20 % ± 3.20"]
 
 
-def test_policies_stand_in_order_from_the_top() -> None:
-    figure = drawn("three")
-    heights = {t.get_text(): t.get_window_extent().y0 for t in texts_of(figure)[::-1]}
-    assert heights["full"] > heights["partial"] > heights["cpr"]
-
-
 def test_legend_names_only_the_causes_that_occur_in_stack_order() -> None:
     labels = key(drawn("three"))
     assert labels == ["saving", "loading", "lost computation", "rescheduling"]
     assert key(drawn("all causes")) == list(CAUSE_LABELS.values())
     assert key(drawn("zero")) == []
-
-
-def test_every_cause_of_overhead_has_a_word_and_a_colour_of_its_own() -> None:
-    assert set(CAUSE_LABELS) == set(CAUSE_COLOURS) == set(OVERHEAD_CAUSES)
-    assert len(set(CAUSE_COLOURS.values())) == len(OVERHEAD_CAUSES)
 
 
 def test_nothing_lost_is_said_in_words() -> None:
@@ -254,20 +243,6 @@ def test_rounding_of_the_clock_is_no_overhead() -> None:
     noise = policy(1e-17) | {"overhead": 2e-16, "overhead_high": 2.1e-16}
     time_lost, _ = draw("breakdown", table({"full": noise})).axes
     assert end_labels(time_lost) == ["0 %"]
-
-
-def test_one_replication_has_no_interval() -> None:
-    figure = drawn("one replication")
-    # 10 x 1 % and 0.2 % x (1 + ... + 9); 10 x 2 % and the same
-    assert end_labels(figure.axes[0]) == ["19.0 %", "29.0 %"]
-    assert not any("±" in text for text in words(figure))
-
-
-def test_height_grows_with_policies_and_long_names() -> None:
-    one, three = (draw("breakdown", THREE.iloc[:n]).get_figheight() for n in (1, 3))
-    long = draw("breakdown", THREE.iloc[:1].rename({"full": "long " * 20})).get_figheight()
-    assert one < three
-    assert one < long
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.contract.registry import systems
-from cprsim.figures.overhead import (
+from cprsim.figures.curves import (
     LOSSES,
     MODELS,
     ecrm_overhead,
@@ -186,13 +185,6 @@ def test_axes_have_ticks_and_say_what_they_are(case: str) -> None:
         assert tick == pytest.approx(float(value.replace(",", "")) * factor)
 
 
-@pytest.mark.parametrize("case", DRAWN)
-def test_each_policy_is_named(case: str) -> None:
-    if case != "interval":
-        said = " ".join([*key(drawn(case)), *words(drawn(case))]).lower()
-        assert all(policy.lower() in said for policy in DRAWN[case][1]["policy"].unique())
-
-
 @pytest.mark.parametrize("case", ["scaling", "sensitivity"])
 def test_names_are_at_the_ends_of_their_lines(case: str) -> None:
     axes = drawn(case).axes[-1]
@@ -325,12 +317,6 @@ def test_recoveries_are_bands_between_best_and_worst() -> None:
         ):
             same(seen, rows["size_gb"], rows[column])
         assert len(lines(axes, "ecrm")) == 2
-
-
-def test_every_shipped_system_has_a_colour_of_its_own() -> None:
-    shipped = {name for name in systems() if name in SYSTEM_COLOURS}
-    assert shipped >= {"full", "partial", "cpr-vanilla", "ecrm", "hot-swap", "async"}
-    assert len(set(SYSTEM_COLOURS.values())) == len(SYSTEM_COLOURS)
 
 
 def test_log_limits_hold_all_values_and_span_enough() -> None:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.figures.breakdown import ladder, ladder_finding
+from cprsim.figures.bars import ladder, ladder_finding
 from tests.figures.reading import rendered
 
 LONG = "a lever whose name is made of many words, some of them rather long"

@@ -15,9 +15,9 @@ from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import look
-from cprsim.figures.phase import phase
+from cprsim.figures.cells import phase
 from cprsim.figures.style import policy_colours
-from tests.figures.reading import boxes_apart, heading, key, notes, rendered
+from tests.figures.reading import heading, key, notes, rendered
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -213,42 +213,6 @@ def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
     assert "nearest rival in 1" in words
     assert "best in 1 of 1 (0 surely); no different: twin" in words
     assert "full" not in words.split()  # farther away
-
-
-def test_a_policy_keeps_its_colour_whoever_else_is_drawn() -> None:
-    (whole,), (part,) = drawn("square").axes, phase(SQUARE[2:3], MTBF, SYSTEMS).axes
-
-    assert tuple(cells(whole)[2, 0]) == tuple(cells(part)[0, 0])
-
-
-def test_one_axis_makes_a_strip() -> None:
-    (axes,) = drawn("strip").axes
-
-    assert cells(axes).shape == (1, 3, 4)
-    assert axes.get_yticks().tolist() == []
-
-
-def test_what_is_not_there_is_left_blank() -> None:
-    (axes,) = phase(SQUARE[:8], MTBF | SAVE, SYSTEMS).axes
-
-    assert cells(axes)[2, 2].tolist() == [0.0] * 4
-
-
-def test_texts_stand_at_even_distances_and_long_ones_are_shortened() -> None:
-    (axes,) = drawn("texts").axes
-
-    assert axes.get_xlim() == (-0.5, 2.5)
-    assert [each.get_text() for each in axes.get_xticklabels()] == [
-        "gamma", "a law with a name tha…", "weibull",
-    ]  # fmt: skip
-
-
-def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
-    name = "a-policy-with-a-very-long-name-" * 3
-    table = pd.DataFrame([row(name) | {"x": 1.0}])
-    figure = rendered(phase(table, {"x": "x"}, {name: "full"}))
-
-    boxes_apart(figure)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from cprsim.figures.advice import points, robust
+from cprsim.figures.cells import points, robust
 from cprsim.figures.style import SYSTEM_COLOURS, paler
 from tests.figures.answers import LEVERS, WITHIN
 from tests.figures.reading import key, labels, notes, rendered

@@ -13,11 +13,10 @@ from scipy import stats
 
 from cprsim.basics.distributions import Distribution
 from cprsim.figures.log_page import log_page
-from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES
+from cprsim.figures.style import INK, LAW_COLOURS
 from cprsim.figures.texts import duration, number
 from cprsim.survival.fitted_laws import Fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard
-from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
 from tests.figures.reading import key, notes, rendered, words
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
@@ -222,26 +221,6 @@ def test_a_law_without_a_density_has_no_rate() -> None:
         Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))
 
 
-def test_axes_are_log_where_durations_span_decades() -> None:
-    scales = {
-        case: [axes.get_xscale() for axes in drawn(case).axes[:2]]
-        for case in ("gaps", "early", "wear-out")
-    }
-    assert scales == {
-        "gaps": ["linear", "log"],
-        "early": ["log", "log"],
-        "wear-out": ["linear", "linear"],
-    }
-
-
-@pytest.mark.parametrize("case", SAMPLES)
-def test_every_panel_that_shows_something_has_ticks(case: str) -> None:
-    for axes in drawn(case).axes[:2]:
-        if not axes.texts:
-            assert len(axes.get_xticks()) >= 2, axes
-            assert len(axes.get_yticks()) >= 2, axes
-
-
 def test_ticks_say_where_they_stand() -> None:
     for case, unit in (("gaps", HOUR), ("briefly", YEAR), ("mixed", 1.0)):
         axes = drawn(case).axes[0]
@@ -289,19 +268,6 @@ def test_without_failures_or_fits_what_there_is_is_drawn() -> None:
     assert "nothing failed" in said
     assert "nothing failed" not in words(drawn("nine"))
     assert not any("KS" in text for text in words(drawn("nine")))
-
-
-def test_distances_in_the_key_are_those_of_the_fits() -> None:
-    for found in fits("gaps"):
-        (said,) = (each for each in key(drawn("gaps")) if each.startswith(found.law.distribution))
-        ks, rmse = (float(part.split()[1]) for part in said.split(": ")[1].split(", "))
-        assert ks == pytest.approx(100 * found.ks, rel=0.01)
-        assert rmse == pytest.approx(100 * found.rmse, rel=0.02)
-
-
-def test_every_law_has_a_colour_and_dashes_of_its_own() -> None:
-    assert set(LAW_COLOURS) == set(LAW_DASHES) == set(ESTIMATE)
-    assert len(set(LAW_COLOURS.values())) == len(set(LAW_DASHES.values())) == len(ESTIMATE)
 
 
 @pytest.mark.parametrize(

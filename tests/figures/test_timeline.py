@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.style import CAUSE_COLOURS, WIDTH_IN
+from cprsim.figures.style import WIDTH_IN
 from cprsim.figures.texts import percent
 from cprsim.figures.timeline import COLOURS, timeline, timelines
 from cprsim.scenario import Scenario
@@ -111,14 +111,6 @@ def test_failures_are_marked_above_the_lanes_that_they_hit(tmp_path: Any) -> Non
         assert found == pytest.approx(expected, abs=pixel_s)
 
 
-def test_many_failures_are_strokes_and_are_counted() -> None:
-    history = record(job(200), "full")
-    axes, texts = drawn(timeline(history))
-    (marks, *_) = (line for line in axes.lines if len(line.get_xdata()))
-    assert marks.get_marker() == "|"
-    assert f"{len(history.failures)} failures" in said_in(texts)
-
-
 def test_a_thousand_servers_need_no_thousand_lanes() -> None:
     few = timeline(record(job(2), "full"))
     many = timeline(record(job(200), "full"))
@@ -164,10 +156,6 @@ def test_long_names_touch_nothing(tmp_path: Any) -> None:
 
     drawn(timeline(history, "A title that goes on and on " * 8))
     drawn(timelines([history] * 3))
-
-
-def test_causes_have_the_colours_of_the_breakdown() -> None:
-    assert {cause: COLOURS[cause] for cause in CAUSE_COLOURS} == CAUSE_COLOURS
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Any) -> None:

@@ -6,15 +6,11 @@ import pytest
 
 from cprsim.advice.advice import SHOWN, Advice
 from cprsim.advice.advising import advise
-from cprsim.advice.robustness import Parameter, PerturbedScenario, Robustness
 from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
 from cprsim.report.gallery import runs
 from cprsim.report.gallery.registry import picture
-from cprsim.runs.summaries import Mean
 from cprsim.scenario import load_scenario
-
-NOT_KNOWN = Mean(*[float("nan")] * 3)
 
 
 @cache
@@ -43,12 +39,6 @@ def test_the_table_is_what_the_document_says() -> None:
     assert table.index[table["standing"] == "over"].tolist() == over
 
 
-def test_settings_are_told_in_words() -> None:
-    table = kaggle().table
-    full = next(each for each in kaggle().found if each.name == "full")
-    assert table.loc["full", "settings"] == f"interval {full.settings['interval']}"
-
-
 def test_an_unknown_picture_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
         kaggle().figure("pie")
@@ -61,19 +51,3 @@ def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(UsageError) as raised:
         picture("robust").found(shipped("criteo-kaggle.toml"))
     assert str(raised.value).startswith("figure robust: no policy is within the limits for ")
-
-
-def test_worlds_are_rows() -> None:
-    mtbf = Parameter(
-        "MTBF",
-        (
-            PerturbedScenario(0.5, "5 h", "b", Mean(0.004, 0.003, 0.005), True),
-            PerturbedScenario(1.0, "10 h", "a", Mean(0, 0, 0), True),
-        ),
-    )
-    saves = Parameter("save bandwidth", (PerturbedScenario(1.0, "1 GB/s", None, NOT_KNOWN, False),))
-    rows = Robustness("a", 0.001, (mtbf, saves)).table
-    assert rows["lever"].tolist() == ["MTBF", "MTBF", "save bandwidth"]
-    assert rows["least"].tolist() == ["b", "a", ""]
-    assert rows["holds"].tolist() == [False, True, False]
-    assert rows["loses"].tolist()[:2] == [0.004, 0.0]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from cprsim.basics import shipped as module
 from cprsim.basics.files import write_all
@@ -66,10 +65,6 @@ def test_without_the_shipped_scenarios_one_is_asked_for(monkeypatch: pytest.Monk
     )
 
 
-def test_a_picture_can_be_had_from_python() -> None:
-    assert isinstance(picture("ecrm-recovery").figure(), Figure)
-
-
 @pytest.mark.slow
 def test_the_gallery_alone_does_not_import_matplotlib_and_pictures_no_pyplot() -> None:
     code = (
@@ -117,12 +112,6 @@ def test_a_figure_for_a_column_of_a_paper(
     assert caption[0].startswith("At 1,760 GB, ECRec k = 4 takes 22.4 % of the time")
     assert caption[0] not in svg.replace("\u00a0", " ")
     assert ">checkpoints</text>" in svg
-
-
-def test_policies_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = picture("policy-breakdown").found(shipped("production.toml"), ["cpr", "full"])
-    assert found.summary.index.tolist() == ["cpr", "full"]
 
 
 def test_a_style_is_a_file_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

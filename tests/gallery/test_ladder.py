@@ -7,9 +7,8 @@ import pytest
 
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
-from cprsim.report.gallery import ladder
+from cprsim.report.gallery import tables
 from cprsim.report.gallery.registry import picture
-from cprsim.scenario import load_scenario
 from cprsim.scenario.levers import load_levers
 from tools.reproduction import ladder as published
 
@@ -62,7 +61,7 @@ def write(tmp_path: Path) -> Write:
 def test_levers_by_hand(write: Write) -> None:
     # 10 h of training; 9 saves of 10 min, then 1; a save at the last second is left out; or four
     # snapshots of 3 min. Causes are shares of the wall clock.
-    rows = ladder.table(load_levers(write(LEVERS)), 2).rows.set_index(["way", "lever"])
+    rows = tables.ladder(load_levers(write(LEVERS)), 2).rows.set_index(["way", "lever"])
     for way, lever, waits_min, ends_min in (
         ("together", "as it is", 90, 60),
         ("together", "publishing", 90, 30),
@@ -88,21 +87,10 @@ def test_levers_by_hand(write: Write) -> None:
     ]
 
 
-def test_a_scenario_with_levers_is_a_scenario(write: Write) -> None:
-    assert load_scenario(write(LEVERS)) == load_levers(write(LEVERS)).scenario()
-
-
 def test_a_policy_with_a_system_is_a_new_one_and_stays_in_its_place(write: Write) -> None:
     policies = load_levers(write(LEVERS)).scenario(["rarer", "another"]).policies
     assert [*policies] == ["mine", "other"]
     assert policies["mine"].mapping()["snapshot"] == "3 min"
-
-
-def test_levers_leave_the_job_as_it_is(write: Write) -> None:
-    levers = load_levers(write(LEVERS))
-    before = levers.scenario()
-    levers.scenario([*levers.sets])
-    assert levers.scenario() == before
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.report import outputs
-from cprsim.report.gallery import ecrec, files, runs, tables
+from cprsim.report.gallery import ecrec, files, tables
 from cprsim.report.gallery.picture import PictureSource
 from cprsim.report.gallery.registry import PICTURES
 from cprsim.report.run_folder import of_folder
@@ -117,12 +117,6 @@ def test_chosen_intervals_are_youngs_and_cprs() -> None:
     assert table.loc[table["best"], "interval_s"].tolist() == [full.idxmin()]
 
 
-def test_shares_of_few_servers_are_those_that_can_be() -> None:
-    two = kaggle("full").with_values({"cluster.parameter_servers": 2})
-    table = tables.sensitivity(two, 2).rows
-    assert table.loc[table["varied"] == "share", "value"].tolist() == [0.5]
-
-
 @pytest.mark.parametrize("picture", ["scaling", "sensitivity"])
 def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
     table = {"scaling": tables.scaling, "sensitivity": tables.sensitivity}[picture]
@@ -169,14 +163,6 @@ def test_tradeoff_needs_a_policy_with_a_target() -> None:
     with pytest.raises(UsageError) as raised:
         tables.tradeoff(kaggle("full"), 2)
     assert str(raised.value) == text
-
-
-def test_of_systems_names_what_is_missing() -> None:
-    with pytest.raises(UsageError) as raised:
-        tables.of_systems(kaggle("full"), ("partial", "cpr-vanilla"), "scaling")
-    assert str(raised.value) == (
-        "figure scaling: the scenario has no policy of system partial, cpr-vanilla; add one"
-    )
 
 
 def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
@@ -258,13 +244,6 @@ def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
     )
 
 
-def test_production_is_full_recovery_against_cpr() -> None:
-    assert list(runs.production(PictureSource(shipped("production.toml")), 2).summary.index) == [
-        "full",
-        "cpr",
-    ]
-
-
 def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> None:
     shutil.copy(shipped("failures.csv"), tmp_path / "failures.csv")
     text = (
@@ -288,11 +267,6 @@ def test_a_scenario_without_a_log_has_none_to_draw() -> None:
     assert str(raised.value) == (
         f"{path}: its failures are no log (failures.trace); give a log as CSV"
     )
-
-
-def test_rows_are_those_of_the_scenarios_cpr_policies() -> None:
-    found = PICTURES["rows"].found(shipped("criteo-kaggle.toml"))
-    assert list(found.policies) == ["cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 
 
 def test_ecrecs_tables_hold_what_its_paper_measured() -> None:

@@ -33,6 +33,33 @@ _OPTIONS = (
     "--remote-debugging-pipe",
 )
 
+#: Texts whose contrast to what lies behind them is below what WCAG 2 AA wants.
+FAINT = """
+(() => {
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const ground = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = numbers(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (!texts.currentNode.textContent.trim() || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = numbers(element.namespaceURI.endsWith('svg') ? style.fill : style.color);
+    const both = [luminance(ink), luminance(ground(element))].sort((a, b) => b - a);
+    if ((both[0] + 0.05) / (both[1] + 0.05) < 4.5) found.push(texts.currentNode.textContent);
+  }
+  return found;
+})()
+"""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -154,41 +181,23 @@ class Browser:
 
     def look(self, page: Path, width_px: int) -> Seen:
         """Open a page in a tab of that width, and watch it until it is loaded."""
-        _, session = self._attached()
-        size = {"width": width_px, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self.call("Emulation.setDeviceMetricsOverride", session, **size)
-        events: list[dict[str, Any]] = []
-        self.call("Page.navigate", session, events, url=page.as_uri())
-        while not any(each["method"] == "Page.loadEventFired" for each in events):
-            events.append(self._read())
+        tab = self.tab(width_px)
+        tab.open(page.as_uri())
+        tab.wait("document.readyState === 'complete'")
         # Scripts that wait have their turn; then whatever came has been told.
-        wait = "new Promise(done => setTimeout(done, 200))"
-        self.call("Runtime.evaluate", session, events, expression=wait, awaitPromise=True)
-        measured = "document.documentElement.scrollWidth"
-        width = self.call("Runtime.evaluate", session, events, expression=measured)
-        shot = self.call("Page.captureScreenshot", session, captureBeyondViewport=True)
-        return Seen(
-            requests=_requests(events),
-            console=_console(events),
-            width_px=width["result"]["value"],
-            screenshot=base64.b64decode(shot["data"]),
-        )
+        tab.evaluate("new Promise(done => setTimeout(done, 200))")
+        width_px = tab.evaluate("document.documentElement.scrollWidth")
+        return Seen(tab.requests, tab.console, width_px, tab.screenshot())
 
-    def call(
-        self,
-        method: str,
-        session: str | None = None,
-        events: list[dict[str, Any]] | None = None,
-        **parameters: Any,
-    ) -> dict[str, Any]:
-        """The answer to a command; what happens until it comes goes to `events`."""
+    def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """The answer to a command; what happens until it comes goes to its tab's events."""
         self._number += 1
         command: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if session is not None:
             command["sessionId"] = session
         self._commands.write(json.dumps(command).encode() + b"\0")
         while (message := self._read()).get("id") != self._number:
-            seen = self.seen.get(message.get("sessionId", ""), events)
+            seen = self.seen.get(message.get("sessionId", ""))
             if seen is not None and "method" in message:
                 seen.append(message)
         assert "error" not in message, message

@@ -13,7 +13,7 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
 from cprsim.cli.command import _main
 from cprsim.report.answer import headline
-from cprsim.report.answer_page import NAMES, contents
+from cprsim.report.answer_page import contents
 from cprsim.report.basis import ScenarioSource
 from cprsim.runs.fleet import load
 from cprsim.scenario import Scenario, load_scenario
@@ -67,12 +67,6 @@ def test_there_is_one_recommendation(page: Page) -> None:
 
 def test_every_tag_is_closed_and_nothing_points_outside(page: Page) -> None:
     check_closed(page)
-
-
-def test_there_are_the_files_that_are_named(files: dict[str, bytes]) -> None:
-    assert sorted(files) == sorted(NAMES)
-    for name in ("answer.png", "pareto.png", "robust.png"):
-        assert files[name].startswith(b"\x89PNG")
 
 
 def test_the_json_is_the_document(

@@ -12,7 +12,7 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import robustness
 from cprsim.report import answer_page, outputs
 from cprsim.scenario import load_scenario
-from tests.report.browser import Browser, browser, needs_chromium
+from tests.report.browser import FAINT, Browser, browser, needs_chromium
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "quickstart.toml"
 BAD = """<!DOCTYPE html><title>Bad</title><p style="width: 3000px">Wide</p>
@@ -56,26 +56,6 @@ def test_the_report_asks_nobody_and_fits(chromium: Browser, page: Path, width_px
     assert {(0, 114, 178), (213, 94, 0)} <= colours  # bars of saving and of lost computation
 
 
-#: Texts that are less than 4.5 times as light or dark as what is behind them (WCAG 2.2, 1.4.3).
-FAINT = """(() => {
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255).map((part) =>
-      part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (at) => {
-    for (; at; at = at.parentElement) {
-      const colour = getComputedStyle(at).backgroundColor;
-      if (colour !== "rgba(0, 0, 0, 0)") return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  return [...document.body.querySelectorAll("*")].filter((each) => {
-    if (![...each.childNodes].some((part) => part.nodeType === 3 && part.data.trim())) return false;
-    const [a, b] = [light(getComputedStyle(each).color), light(ground(each))];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
-  }).map((each) => each.tagName + ": " + each.textContent.slice(0, 40));
-})()"""
 #: What is wider than the page and in no box that scrolls.
 WIDE = """[...document.body.querySelectorAll("*")].filter((each) =>
   each.getBoundingClientRect().right > innerWidth + 0.5 && !each.closest(".scroll, pre")

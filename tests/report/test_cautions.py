@@ -142,10 +142,6 @@ def test_a_job_without_failures_needs_no_costs_of_them() -> None:
     assert told(job, 20) == []
 
 
-def test_laws_are_many_histories() -> None:
-    assert list(of_log(exponential("2 d"))) == []
-
-
 FAR = (
     "This is first order, which leaves out failures in saves, in recoveries and in lost "
     "computation: overheads beyond 20.00 % are too low, the more the larger they are. Run cprsim "

@@ -125,9 +125,3 @@ def test_differences_are_told_with_lost_updates_trained_again_too() -> None:
     assert not any(again in each for each in lossless.texts["caption"])
     assert "overhead retrained, %" in lossy.texts["th"]
     assert "overhead retrained, %" not in lossless.texts["th"]
-
-
-def test_the_same_result_gives_the_same_page() -> None:
-    found = result({"a": [1.0, 2.0]})
-
-    assert report(found, b"", MANIFEST) == report(found, b"", MANIFEST)

@@ -8,7 +8,7 @@ from typing import Final
 from cprsim.basics.files import write_all
 from cprsim.clusters.run import run_cluster
 from cprsim.figures import save_bytes
-from cprsim.figures.cluster import jobs_over_time
+from cprsim.figures.timeline import jobs_over_time
 from tools.paths import FIGURES, SCENARIOS
 
 PICTURE: Final = FIGURES / "lost-pod.svg"

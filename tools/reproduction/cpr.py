@@ -11,7 +11,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.shipped import shipped
 from cprsim.failures.presets import PRESETS
 from cprsim.fitting.log_fit import LogFit
-from cprsim.report.gallery.picture import Titled
+from cprsim.report.gallery.picture import Drawing
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
 from tools.reproduction.lines import Line, Measured
@@ -87,7 +87,7 @@ def production(found: Result) -> list[Line]:
     ]
 
 
-def scaling(found: Titled) -> list[Line]:
+def scaling(found: Drawing) -> list[Line]:
     """Full recovery and CPR on more servers."""
     table = found.rows.set_index(["model", "servers", "policy"])
     derived = {
@@ -107,7 +107,7 @@ def scaling(found: Titled) -> list[Line]:
     return [*_checks(table, points), Line(words, "yes", _MEDIUM, "prediction", low, "", note)]
 
 
-def sensitivity(found: Titled) -> list[Line]:
+def sensitivity(found: Drawing) -> list[Line]:
     """More failures, and more servers lost in each."""
     table = found.rows.set_index(["varied", "value", "policy"])
     derived = (
@@ -127,7 +127,7 @@ def sensitivity(found: Titled) -> list[Line]:
     return [*_checks(table, points), Line(words, "full", _LOW, "prediction", chosen, "", note)]
 
 
-def interval(found: Titled) -> list[Line]:
+def interval(found: Drawing) -> list[Line]:
     """Chosen intervals, and how good that of full recovery is."""
     table = found.rows
     chosen = table[table["chosen"]].set_index("system")
@@ -145,7 +145,7 @@ def interval(found: Titled) -> list[Line]:
     ]
 
 
-def tradeoff(found: Titled) -> list[Line]:
+def tradeoff(found: Drawing) -> list[Line]:
     """Return the learning lost at targets of PLS."""
     table = found.rows.set_index(["target", "policy"])
     note = "there is a whole number of saves, and (E5) takes a fraction of one"

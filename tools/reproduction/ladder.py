@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from cprsim.report.gallery import ladder
-from cprsim.report.gallery.picture import Titled
+from cprsim.report.gallery import tables
+from cprsim.report.gallery.picture import Drawing
 from cprsim.scenario.levers import Levers, load_levers
 from cprsim.scenario.mapping import set_value
 from tools.paths import SCENARIOS
@@ -58,10 +58,10 @@ OTHERS: Final = (
 )
 
 
-def lines(found: Titled) -> list[Line]:
+def lines(found: Drawing) -> list[Line]:
     """Where the picture begins and ends, the job at 85 %, and what other assumptions give."""
     table = found.rows[found.rows["way"] == "together"].set_index("lever")
-    large = _of(table.loc[ladder.AS_IT_IS]), _of(table.loc[LAST])
+    large = _of(table.loc[tables.AS_IT_IS]), _of(table.loc[LAST])
     told = [*_pair(0, large, AT_59), *_pair(1, _ends({"failures.mean": AT_85}), AT_85)]
     for times in FASTER:
         for i, mtbf in enumerate((AT_59, AT_85)):
@@ -103,13 +103,13 @@ def _ends(
 ) -> tuple[Measured, Measured]:
     """Effective training time of a changed job as it is, and with all that is published."""
     levers = load_levers(SCENARIO)
-    tables, sets = deepcopy(dict(levers.job)), deepcopy(dict(levers.sets))
-    changes = [(tables, job), (sets[LAST], recovery or {})]
+    own, sets = deepcopy(dict(levers.job)), deepcopy(dict(levers.sets))
+    changes = [(own, job), (sets[LAST], recovery or {})]
     changes += [(sets["asynchronous saves"], {"policies.job.interval": interval})]
     for table, values in changes:
         for key, value in values.items():
             set_value(table, key.split("."), value, key)
-    return _measured(Levers(tables, sets))
+    return _measured(Levers(own, sets))
 
 
 def _measured(levers: Levers) -> tuple[Measured, Measured]:
@@ -119,7 +119,7 @@ def _measured(levers: Levers) -> tuple[Measured, Measured]:
 
 
 def _row(levers: Levers, names: tuple[str, ...]) -> "pd.Series[float]":
-    return pd.Series(ladder.measured(levers.scenario(names), _REPLICATIONS, _RUNS))
+    return pd.Series(tables.effective_training(levers.scenario(names), _REPLICATIONS, _RUNS))
 
 
 def _of(row: "pd.Series[float]") -> Measured:
@@ -127,6 +127,6 @@ def _of(row: "pd.Series[float]") -> Measured:
 
 
 @cache
-def again() -> Titled:
+def again() -> Drawing:
     """The picture's table, of fewer replications."""
-    return ladder.table(load_levers(SCENARIO), 40)
+    return tables.ladder(load_levers(SCENARIO), 40)

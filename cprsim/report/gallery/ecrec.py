@@ -20,7 +20,7 @@ from cprsim.formulas.ecrec import (
     replication_slowdown,
     save_s,
 )
-from cprsim.report.gallery.picture import Titled, register
+from cprsim.report.gallery.picture import Drawing, register
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer
@@ -143,7 +143,7 @@ def _played(of: Scenario) -> Ledger:
 
 
 @register("ecrm-overhead", "nothing", one_axes=True)
-def overheads(_: object = None) -> Titled:
+def overheads(_: object = None) -> Drawing:
     """Overhead of erasure coding and of checkpoints by model size, with ECRec's figure 5."""
     # In the order of figure 5.
     policies: list[tuple[str, dict[str, Any]]]
@@ -161,13 +161,12 @@ def overheads(_: object = None) -> Titled:
         for column, (name, policy) in enumerate(policies)
         for model, size_gb in SIZES.items()
     ]
-    return Titled(
-        f"Overhead without failures, {_SET_UP}", pd.DataFrame(rows), "overhead:ecrm_overhead"
-    )
+    title = f"Overhead without failures, {_SET_UP}"
+    return Drawing("curves:ecrm_overhead", pd.DataFrame(rows), title)
 
 
 @register("ecrm-recovery", "nothing")
-def recoveries(_: object = None) -> Titled:
+def recoveries(_: object = None) -> Drawing:
     """Time to recover a server from parities and checkpoints, with ECRec's figure 12."""
     rows = []
     for model, size_gb in SIZES.items():
@@ -187,4 +186,4 @@ def recoveries(_: object = None) -> Titled:
             minutes = [*ours, *zip(names, published, strict=True)]
             rows.append(row | {name: MINUTE_S * each for name, each in minutes})
     title = f"Recovery from a failure, {_SET_UP}"
-    return Titled(title, pd.DataFrame(rows), "overhead:ecrm_recovery")
+    return Drawing("curves:ecrm_recovery", pd.DataFrame(rows), title)

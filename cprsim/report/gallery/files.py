@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -11,12 +11,9 @@ from cprsim.errors import UsageError
 from cprsim.fitting.fit_log import fit
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.mtbf import mtbf_by_nodes
-from cprsim.report.gallery.picture import Drawing, PictureSource, Titled, register
+from cprsim.report.gallery.picture import Drawing, PictureSource, register
 from cprsim.scenario import load_scenario
 from cprsim.trainer.studies import findings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Of a scenario's failures, what `fit` takes too.
 _KEYS: Final = ("reader", "system", "columns", "window", "coalesce")
@@ -30,10 +27,10 @@ def survival(source: PictureSource) -> LogFit:
 
 
 @register("mtbf-scaling", "log", "failures.csv", one_axes=True)
-def mtbf(source: PictureSource) -> Titled:
+def mtbf(source: PictureSource) -> Drawing:
     """MTBF of a job against its number of nodes, as a log has it and by two models."""
     found = mtbf_by_nodes(**_log(source.path))
-    return Titled(str(found.source), found.rows, "mtbf:mtbf_by_nodes")
+    return Drawing("curves:mtbf_by_nodes", found.rows, str(found.source))
 
 
 def _log(source: Path) -> dict[str, Any]:
@@ -57,19 +54,12 @@ def _study(source: PictureSource) -> tuple[str, pd.DataFrame]:
 def pls_accuracy(source: PictureSource) -> Drawing:
     """Accuracy of real training against PLS, by policy and by servers that fail at once."""
     title, runs = _study(source)
-    slopes = findings.slopes(runs)
     points = findings.points(runs)
-
-    def figure() -> "Figure":
-        from cprsim.figures import trained  # noqa: PLC0415  (matplotlib is slow to import)
-
-        return trained.pls_accuracy(
-            points[points["pls"] > 0],
-            {name: (each.auc_drop_per_pls, each.up_to) for name, each in slopes.items()},
-            f"What lost samples do to accuracy ({title})",
-        )
-
-    return Drawing(figure)
+    slopes = {
+        name: (each.auc_drop_per_pls, each.up_to) for name, each in findings.slopes(runs).items()
+    }
+    about = f"What lost samples do to accuracy ({title})"
+    return Drawing("curves:pls_accuracy", points[points["pls"] > 0], slopes, about)
 
 
 @register("policy-accuracy", "study", "train-study.csv", one_axes=True)
@@ -79,17 +69,11 @@ def policy_accuracy(source: PictureSource) -> Drawing:
     there = findings.compared_at(runs)
     points = findings.points(there).sort_values("auc_drop", kind="stable")
     about = f"After {there['failures'].iloc[0]} failures ({title})"
-
-    def figure(**on: Any) -> "Figure":
-        from cprsim.figures import trained  # noqa: PLC0415  (matplotlib is slow to import)
-
-        return trained.policy_accuracy(there, points, about, **on)
-
-    return Drawing(figure)
+    return Drawing("curves:policy_accuracy", there, points, about)
 
 
 @register("predicted-measured", "validation", "train-quick-predicted.csv", one_axes=True)
-def seconds(source: PictureSource) -> Titled:
+def seconds(source: PictureSource) -> Drawing:
     """Seconds predicted of real runs against those that they took, by cause."""
     path = source.path / "validate.json" if source.path.is_dir() else source.path
     try:
@@ -109,4 +93,4 @@ def seconds(source: PictureSource) -> Titled:
             f"{path}: {said}; give what `cprsim validate --out` left, or a table (CSV) with "
             f"columns {', '.join(_SECONDS)}"
         ) from None
-    return Titled(title, table, "trained:predicted_measured")
+    return Drawing("curves:predicted_measured", table, title)

@@ -5,8 +5,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import pandas as pd
-
 from cprsim.basics.shipped import located, shipped
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
@@ -45,31 +43,39 @@ class PictureSource(NamedTuple):
         return scenario.with_values({"policies": chosen})
 
 
-class Titled(NamedTuple):
-    """A tidy table with its title; `by` draws it, a `module:function` of `cprsim.figures`."""
+class Drawing:
+    """A function that draws, or the name of one of `cprsim.figures`, and its arguments.
 
-    title: str
-    rows: pd.DataFrame
-    by: str
+    Most have a tidy table, `rows`, and then a `title`.
+    """
+
+    def __init__(self, by: "str | Callable[..., Figure]", *arguments: Any) -> None:
+        self._by, self._arguments = by, arguments
+
+    @property
+    def rows(self) -> Any:
+        """The table that is drawn."""
+        return self._arguments[0]
+
+    @property
+    def title(self) -> str:
+        """The title of the picture."""
+        return str(self._arguments[-1])
 
     def figure(self, **on: "Axes") -> "Figure":
         """Draw it; a picture of one panel on axes, if `ax` is given."""
         # Matplotlib is slow to import.
-        drawn: Figure = resolve_name(f"cprsim.figures.{self.by}")(self.rows, self.title, **on)
+        by: Any = self._by
+        draw = resolve_name(f"cprsim.figures.{by}") if isinstance(by, str) else by
+        drawn: Figure = draw(*self._arguments, **on)
         return drawn
-
-
-class Drawing(NamedTuple):
-    """A function that draws a picture of something else than one table."""
-
-    figure: Callable[..., "Figure"]
 
 
 class Picture(NamedTuple):
     """A picture of the gallery.
 
     `explains` says in a line what it shows, `takes` what it is made of. `default`: the file of
-    scenarios/ that it takes if nothing is given, or empty. `prepare` returns a table or a result,
+    scenarios/ that it takes if nothing is given, or empty. `prepare` returns a drawing or a result,
     with a method `figure`. That takes axes as `ax` where it is `one_axes`.
     """
 
@@ -81,7 +87,7 @@ class Picture(NamedTuple):
     one_axes: bool = False
 
     def found(self, source: Path | None = None, policies: Sequence[str] = ()) -> Any:
-        """Return the table or result that is drawn, of a file or a folder, or of the shipped one.
+        """Return what is drawn, of a file or a folder, or of the shipped one.
 
         `policies`: those to show, by default all.
 
@@ -90,21 +96,18 @@ class Picture(NamedTuple):
         UsageError
             If it can't be made of that.
         """
+        fault = ""
+        path = Path() if source is None else source if source.exists() else located(source)
         if policies and self.takes not in _WITH_POLICIES:
-            raise UsageError(
-                f"figure {self.name}: has no policies to choose from; leave --policy out"
-            )
-        if source is None:
-            path = shipped(self.default) if self.default else Path()
+            fault = "has no policies to choose from; leave --policy out"
+        elif source is None:
+            path = shipped(self.default) if self.default else path
         elif self.takes == "nothing":
-            raise UsageError(
-                f"figure {self.name}: plays its paper's own set-up; leave {source} out"
-            )
-        else:
-            path = source if source.exists() else located(source)
-            if path.is_dir() and self.takes in ("scenario", "file", "levers", "log"):
-                file = "log" if self.takes == "log" else "scenario"
-                raise UsageError(f"figure {self.name}: {path} is a folder; give a {file}")
+            fault = f"plays its paper's own set-up; leave {source} out"
+        elif path.is_dir() and self.takes in ("scenario", "file", "levers", "log"):
+            fault = f"{path} is a folder; give a {'log' if self.takes == 'log' else 'scenario'}"
+        if fault:
+            raise UsageError(f"figure {self.name}: {fault}")
         given = PictureSource(path, tuple(policies))
         return self.prepare(given.scenario() if self.takes == "scenario" else given)
 

@@ -2,7 +2,7 @@
 
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.report.gallery import ecrec, files, ladder, runs, sweeps, tables  # noqa: F401  (they register)
+from cprsim.report.gallery import ecrec, files, runs, tables  # noqa: F401  (they register)
 from cprsim.report.gallery.picture import PICTURES, Picture
 
 __all__ = ["PICTURES", "picture"]

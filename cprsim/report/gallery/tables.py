@@ -1,7 +1,7 @@
-"""Pictures of points around a scenario: servers, failures, intervals, and targets of CPR."""
+"""Pictures of points around a scenario: servers, failures, intervals, targets and levers."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,13 +10,18 @@ import pandas as pd
 from cprsim.advice.decision import closed_form
 from cprsim.contract import Policy
 from cprsim.contract.expected import expected
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.policies.cpr import Cpr, CprVanilla
-from cprsim.report.gallery.picture import Titled, register
+from cprsim.report.gallery.picture import Drawing, PictureSource, register
+from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
+from cprsim.scenario.levers import Levers, load_levers
+from cprsim.scenario.mapping import leaves
 
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
 _CPR_SYSTEMS: Final = ("full", "partial", "cpr-vanilla")
@@ -42,9 +47,67 @@ _COLUMNS: Final = [
 ]
 Rows = list[dict[str, Any]]
 
+#: The row without any lever.
+AS_IT_IS: Final = "as it is"
+
+
+def ladder(levers: Levers, replications: int = 400) -> Drawing:
+    """Return a row a lever and way of pulling it, as `cprsim.figures.bars.ladder` takes it.
+
+    Of the scenario's first policy. All rows meet the same failures, as far as their law is the
+    same.
+    """
+    names = [*levers.sets]
+    pulled = [
+        ((), "together"),
+        *((tuple(names[: i + 1]), "together") for i in range(len(names))),
+        *(((name,), "alone") for name in names),
+    ]
+    runs = len({which for which, _ in pulled})
+    found = {
+        which: effective_training(levers.scenario(which), replications, runs) for which, _ in pulled
+    }
+    rows = [
+        {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
+        | found[which]
+        for which, way in pulled
+    ]
+    return Drawing("bars:ladder", pd.DataFrame(rows), levers.scenario().title)
+
+
+@register("ett-ladder", "levers", "ett-ladder.toml")
+def ladder_of_file(source: PictureSource) -> Drawing:
+    """The time that each lever of a scenario gives back, one after the other and alone."""
+    return ladder(load_levers(source.path))
+
+
+def effective_training(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
+    """Return shares of the wall clock, half the interval of what counts, and updates lost.
+
+    `runs`: how many such are made, by which the engine is chosen.
+    """
+    name = next(iter(scenario.policies))
+    engine = chosen(scenario, [name], "auto", runs * replications)[name]
+    row: Any = run(scenario, name, replications, engine=engine).summary.iloc[0]
+    shares = VOCABULARIES["cprsim"].shares(row)
+    ett = shares["train"]
+    half = (row["overhead_high"] - row["overhead"]) * ett**2  # ett is 1 / (1 + overhead)
+    causes = {cause: shares[cause] for cause in OVERHEAD_CAUSES}
+    return {"ett": ett, "ett_half": half, **causes, "updates_lost": row["updates_lost"]}
+
+
+def _sets(levers: Levers, which: Sequence[str]) -> str:
+    """Return what the last of these levers sets, in words."""
+    if not which:
+        return ""
+    return ", ".join(
+        f"{value}" if parts[-1] == "system" else f"{parts[-1]} {value}"
+        for parts, value in leaves(levers.sets[which[-1]])
+    )
+
 
 @register("scaling", "scenario", "criteo-kaggle.toml")
-def scaling(scenario: Scenario, replications: int = 100) -> Titled:
+def scaling(scenario: Scenario, replications: int = 100) -> Drawing:
     """Overhead against the number of servers, if the MTBF falls with it in two ways.
 
     A row a model, number of servers and policy. Failures are exponential; the scenario's own MTBF
@@ -58,7 +121,7 @@ def scaling(scenario: Scenario, replications: int = 100) -> Titled:
             values = {"cluster.parameter_servers": size, "policies": policies}
             point = {"model": model, "servers": size, "mtbf_s": mtbf_s}
             rows += _measured(_at_mtbf(scenario, mtbf_s, values), replications, **point)
-    return Titled(scenario.title, pd.DataFrame(rows), "overhead:scaling")
+    return Drawing("curves:scaling", pd.DataFrame(rows), scenario.title)
 
 
 def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
@@ -72,7 +135,7 @@ def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
 
 
 @register("sensitivity", "scenario", "criteo-kaggle.toml")
-def sensitivity(scenario: Scenario, replications: int = 100) -> Titled:
+def sensitivity(scenario: Scenario, replications: int = 100) -> Drawing:
     """Overhead against the number of failures, and the share of servers that each takes.
 
     A row a point and policy. Every job has exactly that many failures, uniform over it: as many as
@@ -92,10 +155,10 @@ def sensitivity(scenario: Scenario, replications: int = 100) -> Titled:
         failures = _failing(scenario, {"exactly": count, "hits": who})
         there = scenario.with_values({"failures": failures, "policies": policies})
         rows += _measured(there, replications, varied=varied, value=value)
-    return Titled(scenario.title, pd.DataFrame(rows), "overhead:sensitivity")
+    return Drawing("curves:sensitivity", pd.DataFrame(rows), scenario.title)
 
 
-def tradeoff(scenario: Scenario, replications: int = 100) -> Titled:
+def tradeoff(scenario: Scenario, replications: int = 100) -> Drawing:
     """Return a row a target and CPR policy, and one for full recovery, as `tradeoff` draws them."""
     cpr = {name: p for name, p in scenario.policies.items() if isinstance(p, Cpr)}
     if not cpr:
@@ -113,11 +176,11 @@ def tradeoff(scenario: Scenario, replications: int = 100) -> Titled:
         policies = {name: policy.model_copy(update=update) for name, policy in cpr.items()}
         there = scenario.with_values({"policies": policies})
         rows += _measured(there, replications, target=target)
-    return Titled(scenario.title, pd.DataFrame(rows), "overhead:tradeoff")
+    return Drawing("curves:tradeoff", pd.DataFrame(rows), scenario.title)
 
 
 @register("interval", "scenario", "criteo-kaggle.toml", one_axes=True)
-def interval(scenario: Scenario, replications: int = 200) -> Titled:
+def interval(scenario: Scenario, replications: int = 200) -> Drawing:
     """Overhead against the checkpoint interval, simulated on the closed form, with the optimum.
 
     A row an interval and system. Failures are exponential, with the scenario's MTBF.
@@ -153,7 +216,7 @@ def interval(scenario: Scenario, replications: int = 200) -> Titled:
     seen = pd.DataFrame(_measured(there, replications))
     seen = seen[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
     rows = closed.merge(seen, how="left", on=["system", "interval_s"])
-    return Titled(scenario.title, rows, "overhead:interval")
+    return Drawing("curves:interval", rows, scenario.title)
 
 
 def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> dict[str, Policy]:

@@ -122,9 +122,9 @@ def count(trials: Trials, policies: Iterable[Policy], most_s: float, fewest: int
 
 def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
     scenario = trials.scenario
-    ask = asked(scenario, systems)
-    yield from (each.policy for each in ask.given)
-    for each in ask.searched:
+    given, searched, _ = asked(scenario, systems)
+    yield from (each.policy for each in given)
+    for each in searched:
         policy = at_target(each.policy, trials.criteria)
         if trials.plan(policy) is not None and trials.seconds([policy]) <= _RULE_S:
             yield policy

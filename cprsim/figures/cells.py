@@ -1,4 +1,4 @@
-"""A map of which policy is best under which circumstances."""
+"""Maps in cells: which policy is best under which circumstances, and what a choice loses there."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from cprsim.basics.units import counted, format_bytes, format_duration
 from cprsim.errors import UsageError
 from cprsim.figures import style, ticks
 from cprsim.figures.sheet import Sheet
-from cprsim.figures.texts import NOTHING, duration, number, percent, short
+from cprsim.figures.texts import NOTHING, duration, number, percent, short, wrapped
 
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
@@ -94,12 +94,8 @@ def phase(
     (across, x), *rest = (_values(name, table[column]) for name, column in axes.items())
     below, y = rest[0] if rest else ([""], np.zeros(len(table), np.intp))
     words = [_WORDS.get(name, name) for name in axes]
-    panel.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(below) - 0.5))
+    _panel(panel, across, below if rest else [""])
     panel.set(xlabel=words[0], ylabel=words[1] if rest else "")
-    ticks.show(panel.xaxis, dict(enumerate(across)))
-    ticks.show(panel.yaxis, dict(enumerate(below)) if rest else {}, most=15)
-    panel.tick_params(length=0)
-    panel.spines[:].set_visible(False)
     written = _cells(panel, table.to_dict("records"), x, y, colours)
     _key(panel, table, colours)
     sheet.key()
@@ -115,6 +111,18 @@ def phase(
     height_in = float(np.clip(0.36 * len(below), 1.4, 4.6)) if rest else 0.55
     about = "; ".join(filter(None, (title, left)))
     return sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
+
+
+def _panel(axes: Axes, across: list[str], below: list[str], most: int = 0) -> None:
+    """Make room for cells 0, 1, ... along both axes, which have these names.
+
+    `most`: how many names have room across; estimated if not given.
+    """
+    axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(below) - 0.5))
+    ticks.show(axes.xaxis, dict(enumerate(across)), most=most)
+    ticks.show(axes.yaxis, {i: name for i, name in enumerate(below) if name}, most=15)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def _values(key: str, column: "pd.Series[Any]") -> tuple[list[str], Any]:
@@ -215,3 +223,100 @@ def _facts(table: pd.DataFrame, policy: str) -> str:
     same = set.intersection(*(set(names) for names in best["same_as"]))
     as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
     return f"best in {len(best)} of {len(table)}{surely}{as_well}"
+
+
+_FACTORS: Final = {0.25: "× 1/4", 0.5: "× 1/2", 1: "as it is"}
+_PALE_CELL: Final = 0.45  # white in the colour of a policy
+_NO_ONE: Final = "#EDEDED"
+
+
+@style.styled()
+def robust(
+    table: pd.DataFrame,
+    choice: str,
+    within: float,
+    systems: Mapping[str, str],
+    title: str = "",
+    base: str = "the useful time",
+    *,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw what the choice loses where one input is another, and which policy is the best there.
+
+    A row an input, a cell for each factor, with the colour of the best policy there. In the cell is
+    the value of the input and what the choice loses, in points, unless that is nothing.
+
+    Parameters
+    ----------
+    table
+        As `cprsim.advice.robustness.Robustness.table` has it; losses are shares of `base`.
+    choice
+        The recommended policy.
+    within
+        What is no loss.
+    systems
+        Of each policy, which gives its colour; grey without.
+    base
+        What losses are shares of.
+    """
+    names = dict.fromkeys(name for name in (choice, *table["least"]) if name)
+    colours = style.policy_colours({name: systems.get(name, "") for name in names})
+    sheet = Sheet(ax=ax)
+    (axes,) = sheet.axes
+    levers, factors = list(dict.fromkeys(table["lever"])), sorted(set(table["factor"]))
+    above = [_FACTORS.get(factor, f"× {factor:g}") for factor in factors]
+    letters = 12 if sheet.narrow else 24
+    _panel(axes, above, [wrapped(name, letters) for name in levers], len(above))
+    axes.invert_yaxis()
+    small: dict[str, Any] = {"ha": "center", "va": "center", "size": style.small_pt()}
+    for name, colour in [*colours.items(), ("", _NO_ONE)]:
+        best = table[table["least"] == name]
+        face = style.paler(colour, _PALE_CELL)
+        words = f"{choice}, the choice" if name == choice else name or "no policy"
+        x, y = best["factor"].map(factors.index), best["lever"].map(levers.index)
+        if len(best):
+            label = f"{words}: best in {len(best)} of {len(table)}"
+            axes.bar(x, 1, 1, y - 0.5, color=face, edgecolor="white", label=label)
+        ink = style.ink_on(face)
+        for at, below, (_, row) in zip(x, y, best.iterrows(), strict=True):
+            value, loses = str(row["value"]).removeprefix("a save in "), _loses(row)
+            axes.text(at, below - 0.2 * bool(loses), value, color=ink, **small)
+            axes.text(at, below + 0.22, loses, color=ink, weight="bold", **small)
+    sheet.key()
+    notes = [
+        f"In a cell: the input, and what {choice} loses there compared with the best policy, "
+        f"in points of {base}; nothing where it is the best or within {100 * within:g} points"
+    ]
+    if not table["sure"].all():
+        notes.append("?: not sure, as the 95 % interval leaves it open")
+    return sheet.done(_holds(table, choice, within), title, notes, 0.34 * len(levers))
+
+
+def points(loss: float) -> str:
+    """Return a loss in percentage points, two digits; 0 for rounding."""
+    value = 100 * loss
+    if value < 100 * NOTHING:
+        return "0 pt"
+    return f"{value:.2g} pt" if value >= 0.01 else "<0.01 pt"
+
+
+def _holds(table: pd.DataFrame, choice: str, within: float) -> str:
+    """Say in how many jobs the choice is the best, or loses no more than doesn't matter."""
+    holds = table["holds"].to_numpy(dtype=bool)
+    where = "all" if holds.all() else f"{holds.sum()} of"
+    may = "" if table["sure"][holds].all() else ", not surely in all of these"
+    near = f"is the best, or within {100 * within:g} points"
+    return f"{choice} {near}, in {where} {len(holds)} jobs{may}"
+
+
+def _loses(row: "pd.Series[Any]") -> str:
+    """Return what is lost, in points, or why that isn't known; with a ? where it isn't sure."""
+    if math.isnan(row["loses"]):
+        said = "not playable"
+    elif not row["keeps"]:
+        said = "over a limit"
+    elif row["holds"] and row["sure"]:
+        return ""
+    else:
+        said = points(row["loses"])
+    return said if row["sure"] else f"{said}?"

@@ -1,19 +1,21 @@
-"""Where the time goes, by cause: of policies, causes of failures, jobs of a fleet, and levers."""
+"""Where the time goes, by cause: of policies, candidates, causes of failures, jobs, and levers."""
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration, format_percent
 from cprsim.contract.ledger import CAUSE_LABELS, FAILURE_COSTS
-from cprsim.figures import marks, style
+from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
-from cprsim.figures.texts import NOTHING, listed, percent, wrapped
+from cprsim.figures.texts import NOTHING, listed, number, percent, wrapped
 
-_BAR: Final = 0.44  # of a row
 _SLIM: Final = 0.16  # the bar below another, with lost updates trained again
 _BELOW: Final = 0.34  # from the middle of a bar to that of the slim one
 _VALUE: Final = (0.14, 0.2)  # of the axis: a part of a bar that holds its value; in a narrow figure
@@ -36,7 +38,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
     """
-    causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
+    causes = _causes(summary, 0.0)
     lossy = summary["updates_lost"] > NOTHING
     rows = np.arange(len(summary))
     sheet = Sheet(2, width_ratios=(1.9, 1))
@@ -47,7 +49,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     for axes, measure in ((time, "overhead"), (learning, "updates_lost")):
         ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$")
         marks.reach(axes, float(np.nanmax(ends.to_numpy(dtype=np.float64))))
-    parts = marks.stack(time, summary, causes, _BAR)
+    parts = marks.stack(time, summary, causes, 0.44)
     # A value has room in a wide part, left of the whisker.
     room = _VALUE[sheet.narrow] * time.get_xlim()[1]
     before = summary["overhead_low"].fillna(np.inf).to_numpy() - room / 2
@@ -63,7 +65,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     time.barh(y, again["overhead"], _SLIM, color=style.paler(colour, 0.6))
     time.barh(y, again["updates_lost"], _SLIM, again["overhead"], color=colour)
     _values(time, y, again, "overhead_retrained", color=style.FAINT_INK)
-    learning.barh(rows, summary["updates_lost"], _BAR, color=colour)
+    learning.barh(rows, summary["updates_lost"], 0.44, color=colour)
     _values(learning, rows, summary, "updates_lost", "none")
     time.set(title="Time lost", xlabel="% of useful training time, by cause")
     learning.set(title="Updates lost", xlabel="% of updates lost for good")
@@ -103,10 +105,10 @@ def breakdown_finding(summary: pd.DataFrame) -> str:
 def _recovery_facts(summary: pd.DataFrame) -> list[str]:
     """Return what each policy does, in small letters."""
     facts = []
-    for _, row in summary.iterrows():
-        interval = format_duration(row["interval_s"])
-        saves = "never saves" if interval == "never" else f"saves every {interval}"
-        facts.append(f"{row['recovery']} recovery, {saves}")
+    for recovery, interval_s in zip(summary["recovery"], summary["interval_s"], strict=True):
+        every = format_duration(interval_s)
+        saves = "never saves" if every == "never" else f"saves every {every}"
+        facts.append(f"{recovery} recovery, {saves}")
     return facts
 
 
@@ -121,7 +123,12 @@ def _values(
     ]
     there = mean > NOTHING
     interval = np.where(there, low, mean), np.where(there, high, mean)
-    marks.write(axes, at, mean, texts, interval, **({"weight": "bold"} | look))
+    marks.write(axes, at, mean, texts, interval, **look)
+
+
+def _causes(table: pd.DataFrame, nothing: float = NOTHING) -> list[str]:
+    """Return the causes that there are in a table, in the order of the bars."""
+    return [cause for cause in CAUSE_LABELS if (table[cause] > nothing).any()]
 
 
 @style.styled()
@@ -149,8 +156,7 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
     row_in = marks.name_rows(axes, [*map(str, rows["cause"])], facts)
     marks.reach(axes, float(rows["overhead"].max()))
     marks.stack(axes, rows, [part for part in FAILURE_COSTS if (rows[part] > 0).any()], 0.5)
-    texts = [percent(share) for share in rows["overhead"]]
-    marks.write(axes, range(len(rows)), rows["overhead"], texts, weight="bold")
+    marks.write(axes, range(len(rows)), rows["overhead"], [*map(percent, rows["overhead"])])
     axes.set_xlabel("what failures cost, % of useful training time")
     sheet.key("above")
     return sheet.done(finding, title, height_in=row_in * len(rows))
@@ -172,35 +178,27 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
     """
-    policies = list(table["policy"].unique())
-    causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
+    policies, causes = list(table["policy"].unique()), _causes(table, 0.0)
+    totals = table[causes].sum(axis=1)
     sheet = Sheet(len(policies), min(len(policies), _MOST_PANELS))
-    most = float(table[causes].sum(axis=1).max())
     for axes, policy in zip(sheet.axes, policies, strict=True):
         rows = table[table["policy"] == policy]
-        totals = rows[causes].sum(axis=1)
         row_in = marks.name_rows(axes, [f"P{each:g}" for each in rows["percentile"]])
-        marks.reach(axes, most)
+        marks.reach(axes, float(totals.max()))
         marks.stack(axes, rows, causes, 0.62)
-        texts = [percent(share) for share in totals]
-        marks.write(axes, range(len(rows)), totals, texts, weight="bold")
+        marks.write(axes, range(len(rows)), totals[rows.index], [*map(percent, totals[rows.index])])
         axes.set(title=wrapped(str(policy), 24), xlabel="% of useful training time")
     sheet.key("above")
     note = (
         "P90: the jobs with more overhead than 90 % of all under that policy; means over the "
         "jobs within one percentile of all around"
     )
-    finding = _fleet_finding(table, causes)
+    # Under the first policy, the jobs at the highest percentile and the lowest.
+    rows = table[table["policy"] == policies[0]].sort_values("percentile")
+    (low, high), (first, last) = totals[rows.index].iloc[[0, -1]], rows["percentile"].iloc[[0, -1]]
+    finding = f"Under {policies[0]}, the job at P{last:g} loses {percent(high)} of its time"
+    finding += f", that at P{first:g} {percent(low)}" * bool(first < last)
     return sheet.done(finding, title, [note], row_in * len(rows))
-
-
-def _fleet_finding(table: pd.DataFrame, causes: list[str]) -> str:
-    """Say what the jobs of the first policy lose at the lowest percentile and the highest."""
-    rows = table[table["policy"] == table["policy"].iloc[0]].sort_values("percentile")
-    first, last = rows["percentile"].iloc[[0, -1]]
-    low, high = rows[causes].sum(axis=1).iloc[[0, -1]]
-    said = f"Under {rows['policy'].iloc[0]}, the job at P{last:g} loses {percent(high)}"
-    return f"{said} of its time" + f", that at P{first:g} {percent(low)}" * bool(first < last)
 
 
 _LADDER_NOTE: Final = (
@@ -225,8 +223,7 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         which is lost, `updates_lost` the share of all updates.
     """
     together, alone = (table[table["way"] == way] for way in ("together", "alone"))
-    causes = [cause for cause in CAUSE_LABELS if (table[cause] > NOTHING).any()]
-    sheet = Sheet(2)
+    causes, sheet = _causes(table), Sheet(2)
     names, sets = [*together["lever"]], [*together["sets"]]
     first, row_in = together["ett"].iloc[0], 0.42
     panels = (
@@ -243,11 +240,11 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         points = ["" if np.isnan(gain) else f"  {100 * gain:+.1f}" for gain in gains]
         texts = [percent(ett) + more for ett, more in zip(shown["ett"], points, strict=True)]
         on_paper = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.6}
-        marks.write(axes, at, 1 - shown["ett"], texts, weight="bold", bbox=on_paper)
+        marks.write(axes, at, 1 - shown["ett"], texts, bbox=on_paper)
         lossy = np.flatnonzero(shown["updates_lost"] > NOTHING)
         lost = [f"loses {percent(each)} of the updates" for each in shown["updates_lost"]]
-        below = at[lossy] + 0.32
-        marks.write(axes, below, 0 * below, [lost[j] for j in lossy], color=style.FAINT_INK)
+        look: dict[str, Any] = {"color": style.FAINT_INK, "weight": "normal"}
+        marks.write(axes, at[lossy] + 0.32, 0.0 * at[lossy], [lost[j] for j in lossy], **look)
         axes.set(title=heading, xlabel="time lost, % of the wall clock")
     marks.limit(sheet.axes[1], 1 - first)
     sheet.key("above")
@@ -264,3 +261,191 @@ def ladder_finding(table: pd.DataFrame) -> str:
         return said
     gain = 100 * (most["ett"] - first)
     return f"{said}; alone, {most['lever']} gives back most: {gain:.1f} points"
+
+
+#: What the measures are shares of, and what is said to be least of the chosen one.
+_OF: Final = {
+    "overhead": ("of the time", "the least time"),
+    "overhead_retrained": (
+        "of the time, retrained",
+        "the least time with lost updates trained again",
+    ),
+    "machine_overhead": ("of the machine time", "the least machine time"),
+    "cost": ("", "the least cost"),
+}
+#: Panels: what is above them, and what x is.
+_PANELS: Final = {
+    "overhead": ("Time lost", "% of useful training time, by cause"),
+    "pls": ("Samples lost", "PLS, %"),
+    "updates_lost": ("Updates lost", "% for good"),
+    "machine_overhead": ("Machine time", "% overhead"),
+    "overhead_retrained": ("Retrained", "% overhead"),
+    "cost": ("Cost", ""),
+}
+#: What is written with a name, by its standing, and what that means.
+_MARKS: Final = {
+    "chosen": ("best", "{} within the limits"),
+    "same": ("same", "differs from the best in no replication"),
+    "tied": ("tied", "not surely worse"),
+    "open": ("undecided", "more replications may decide"),
+    "unsure": ("limit?", "may be over a limit"),
+    "over": ("over a limit", ""),
+}
+_MOST_ROWS: Final = 16
+_FEW_ROWS: Final = 8  # of a narrow figure
+_PALE_OVER: Final = 0.65  # white in the bars of those over a limit
+
+
+@style.styled()
+def answer(
+    table: pd.DataFrame,
+    least: str,
+    bounds: Mapping[str, float],
+    currency: str = "",
+    title: str = "",
+) -> Figure:
+    """Draw overhead by cause of each candidate, and what else it loses and takes.
+
+    16 rows at most: the chosen one, those tied with it, the best of each origin, then those that
+    were given. Its axes are overhead, then learning lost, machine time and cost as far as there is
+    something of them, over candidates 0, 1, ... downwards. A narrow figure has 8 rows at most, and
+    the overhead alone.
+
+    Parameters
+    ----------
+    table
+        A row a candidate, in order, as in `cprsim.advice.advice.Advice.table`; shares of the useful
+        time, of what is learned, and costs in `currency`.
+    least
+        The measure that was to be least.
+    bounds
+        The most that a mean may be, by measure.
+    """
+    narrow = style.is_narrow()
+    kept = chosen(table, _FEW_ROWS if narrow else _MOST_ROWS)
+    shown = table[kept].sort_values(
+        "standing", key=lambda each: each.map({"chosen": 0, "over": 2}).fillna(1), kind="stable"
+    )
+    more = [] if narrow else measures_of(shown, least)
+    sheet = Sheet(1 + len(more), width_ratios=[2.2] + [1.0] * len(more))
+    signs = [_MARKS[mark][0] if mark else "" for mark in _marks(shown)]
+    pairs = zip(map(str, shown.index), signs, strict=True)
+    names = [f"{name} ({sign})" if sign else name for name, sign in pairs]
+    over, rows = shown["standing"] == "over", range(len(shown))
+    row_in = 0.38
+    for measure, axes in zip(("overhead", *more), sheet.axes, strict=True):
+        ends = shown[[measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=np.float64)
+        most = max(ends.max(), bounds.get(measure, 0.0))
+        if measure == "cost":
+            ticks.scale(axes.xaxis, (0, most))
+        else:
+            marks.reach(axes, most)
+        if measure == "overhead":
+            row_in = marks.name_rows(axes, names, [*shown["settings"]], row_in)
+            pale = np.where(over, _PALE_OVER, 0.0).tolist()
+            marks.stack(axes, shown, _causes(shown), 0.42, pale=pale)
+            values = [_mean(*each) for each in ends]
+        else:
+            marks.name_rows(axes, [""] * len(shown))
+            colours = [style.RULE if each else style.LEARNING_COLOUR for each in over]
+            axes.barh(rows, shown[measure], 0.42, color=colours)
+            text = number if measure == "cost" else percent
+            values = [text(mean) if mean > NOTHING else "none" for mean in shown[measure]]
+        marks.write(axes, rows, ends[:, 0], values, (ends[:, 1], ends[:, 2]))
+        if measure in bounds:
+            marks.limit(axes, bounds[measure])
+        heading, words = _PANELS[measure]
+        axes.set(title=heading, xlabel=words or currency)
+    sheet.key("above")
+    notes = _answer_notes(table, kept, least, any(each in bounds for each in ("overhead", *more)))
+    return sheet.done(_answer_finding(table, least, currency), title, notes, row_in * len(shown))
+
+
+def _answer_finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
+    """Say which candidate is chosen, what it takes, and which others may take no more."""
+    standing = table["standing"]
+    chosen_one = table[standing == "chosen"]
+    if chosen_one.empty:
+        return "No policy is within the limits"
+    name = str(chosen_one.index[0])
+    mean, lost = (float(chosen_one[each].iloc[0]) for each in (least, "updates_lost"))
+    if least == "cost":
+        takes = f"{number(mean)} {currency}".strip()
+    else:
+        takes = f"{percent(mean) if mean > NOTHING else '0 %'} {_OF[least][0]}"
+    but = f", but loses {percent(lost)} of the updates" if lost > NOTHING else ""
+    near = [str(each) for each in table.index[standing.isin(["open", "tied", "same"])]]
+    if near:
+        return f"{name} takes {takes}{but}; {listed(near)} may take no more"
+    return f"{name} takes least: {takes}{but}"
+
+
+def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:
+    """Return which candidates are shown where there are more than that.
+
+    The chosen one and the next, those tied with it, the best of each origin, then those that were
+    given, and the least of the others.
+    """
+    standing, place = table["standing"], pd.Series(range(len(table)), table.index)
+    ranks = np.select(
+        [
+            (standing == "chosen") | (place < 2),
+            standing.isin(["same", "tied", "open"]),
+            ~table["origin"].duplicated(),
+            table["given"],
+        ],
+        [0, 1, 2, 3],
+        4,
+    )
+    return np.isin(place, np.argsort(ranks, kind="stable")[:most])
+
+
+def measures_of(table: pd.DataFrame, least: str) -> list[str]:
+    """Return the measures to show, overhead left out; `least`: the measure that was to be least."""
+    found = [name for name in ("pls", "updates_lost") if (table[name] > NOTHING).any()]
+    machine = table["machine_overhead"].to_numpy(dtype=np.float64)
+    if not np.allclose(machine, table["overhead"], rtol=1e-6, atol=NOTHING):
+        found.append("machine_overhead")
+    if least == "overhead_retrained":
+        found.append(least)
+    if "cost" in table and table["cost"].notna().any():
+        found.append("cost")
+    return found
+
+
+def _marks(table: pd.DataFrame) -> list[str]:
+    """Return the key of what is written with each name; empty for most."""
+    pairs = zip(table["standing"], table["sure"], strict=True)
+    return [each if each in _MARKS else "" if sure else "unsure" for each, sure in pairs]
+
+
+def _mean(mean: float, low: float, high: float) -> str:
+    """Return it with its interval, which reaches farther up where no rare loss was met."""
+    if mean <= NOTHING:
+        return "0 %"
+    half = high - mean
+    if half > mean - low + NOTHING:
+        return f"{percent(mean)} + {100 * half:.2g}"
+    return percent(mean, half if half > NOTHING else math.nan)
+
+
+def _answer_notes(
+    table: pd.DataFrame, kept: NDArray[np.bool_], least: str, bounded: bool
+) -> Sequence[str]:
+    """Say how to read it, and which candidates are left out."""
+    there = {*_marks(table[kept])} - {"over"}
+    words = [
+        f"{word}: {means.format(_OF[least][1])}"
+        for mark, (word, means) in _MARKS.items()
+        if mark in there
+    ]
+    means = "Whiskers and ±: 95 % intervals of means"
+    ends = table.loc[kept, ["overhead_low", "overhead", "overhead_high"]].to_numpy(dtype=np.float64)
+    if (np.diff(ends, 2) > NOTHING).any():  # farther up than down
+        means += "; +: upwards alone, for a rare loss that no replication met"
+    said = ["; ".join(words), means + "; dashed: limits" * bounded]
+    if not (table.loc[kept, ["pls", "updates_lost"]] > NOTHING).any(axis=None):
+        said.append("No candidate loses any learning")
+    if not kept.all():
+        said.append(f"And {(~kept).sum()} more: {listed([*map(str, table.index[~kept])], 4)}")
+    return said
