@@ -224,7 +224,7 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.bars import answer  # noqa: PLC0415  (matplotlib is slow to import)
+        from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
         from cprsim.figures.pareto import pareto  # noqa: PLC0415
 
         pictures = {"answer": answer, "pareto": pareto}

@@ -100,7 +100,7 @@ class RowLosses:
 
     def figure(self) -> "Figure":
         """Lost share against the fraction of a save, for the largest table under several skews."""
-        from cprsim.figures.curves import lost_rows  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.measured import lost_rows  # noqa: PLC0415  (matplotlib is slow)
 
         context, rows = self.scenario.context, self._rows
         table = max(rows.tracked, key=lambda each: each.rows)
@@ -244,7 +244,7 @@ class AccessLog:
 
     def figure(self) -> "Figure":
         """Lost share against the fraction of a save, for this log and two other skews."""
-        from cprsim.figures.curves import lost_rows  # noqa: PLC0415
+        from cprsim.figures.measured import lost_rows  # noqa: PLC0415
 
         size = self.popularity.size
         skews = {

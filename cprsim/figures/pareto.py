@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from cprsim.figures import marks, style, ticks
-from cprsim.figures.bars import measures_of
+from cprsim.figures.answer import measures_of
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import NOTHING, listed
 

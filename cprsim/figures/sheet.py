@@ -144,11 +144,11 @@ def without_words(figure: Figure) -> list[str]:
     It gets lower by their height, unless the user has set its height. Returns what they said, words
     for a caption.
     """
-    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
+    if style.size_in()[1] is None:
+        figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a sheet has one
+        saved_in = sum(text.get_window_extent().height for text in figure.texts) / figure.dpi
+        figure.set_figheight(figure.get_figheight() - saved_in)
     words = [" ".join(text.get_text().split()) for text in figure.texts]
-    saved_in = sum(text.get_window_extent().height for text in figure.texts) / figure.dpi
     for text in figure.texts:
         text.set_text("")
-    if style.size_in()[1] is None:
-        figure.set_figheight(figure.get_figheight() - saved_in)
     return words

@@ -138,7 +138,7 @@ class MtbfByNodes:
 
     def figure(self) -> "Figure":
         """MTBF against nodes, both logarithmic."""
-        from cprsim.figures.curves import mtbf_by_nodes  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.measured import mtbf_by_nodes  # noqa: PLC0415  (matplotlib is slow)
 
         return mtbf_by_nodes(self.rows, str(self.source))
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from cprsim.figures.curves import pls_accuracy, policy_accuracy
+from cprsim.figures.measured import pls_accuracy, policy_accuracy
 from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.trainer.studies import findings
 from tests.figures.reading import boxes_apart, rendered

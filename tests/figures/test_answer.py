@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.bars import answer, chosen
+from cprsim.figures.answer import answer, chosen
 from cprsim.figures.style import CAUSE_COLOURS
 from cprsim.figures.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED

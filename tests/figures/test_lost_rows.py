@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.figures.curves import lost_rows
+from cprsim.figures.measured import lost_rows
 from cprsim.rows.meanfield import TRACKERS
 from tests.figures.reading import key, rendered
 

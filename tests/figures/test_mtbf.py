@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from cprsim.figures.curves import mtbf_by_nodes
+from cprsim.figures.measured import mtbf_by_nodes
 from tests.figures.reading import rendered
 
 HOUR = 3600.0

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cprsim.figures.curves import predicted_measured
+from cprsim.figures.measured import predicted_measured
 
 TABLE = pd.DataFrame(
     [

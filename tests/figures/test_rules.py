@@ -16,13 +16,8 @@ from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.contract.registry import systems
 from cprsim.errors import UsageError
 from cprsim.figures import look, save_bytes, without_words
-from cprsim.figures.bars import (
-    answer,
-    breakdown,
-    breakdown_finding,
-    failures_by_cause,
-    fleet_breakdown,
-)
+from cprsim.figures.answer import answer
+from cprsim.figures.bars import breakdown, breakdown_finding, failures_by_cause, fleet_breakdown
 from cprsim.figures.log_page import log_page
 from cprsim.figures.style import (
     CAUSE_COLOURS,
