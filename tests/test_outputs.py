@@ -524,19 +524,6 @@ def test_a_sweep_keeps_what_sqlite_would_delete(refused, nothing_runs, name) -> 
     )
 
 
-@pytest.mark.parametrize("name", ["sweep.db-journal", "sweep.db-wal"])
-def test_a_sweep_that_is_resumed_keeps_what_is_not_of_sqlite(refused, capsys, name) -> None:
-    asked = ["sweep", "job.toml", "--vary", "costs.save=1 min", "--workers", "1", "--out", "out"]
-    assert cli._main([*asked, "--replications", "2", "--json"]) == 0
-    capsys.readouterr()
-    Path("out", name).write_bytes(MINE)
-
-    assert refused(*asked) == (
-        f"--out out: {name} is not of SQLite, and the sweep would delete it; move it, or give "
-        "another folder"
-    )
-
-
 def test_a_folder_in_the_place_of_a_file_is_named(refused) -> None:
     Path("x.png").mkdir()
     assert refused("figure", "interval", "--out", "x.png") == (
