@@ -19,7 +19,7 @@ from typer.models import OptionInfo
 
 from cprsim.basics import reading
 from cprsim.basics.files import write_all
-from cprsim.basics.manifest import read_manifest, with_manifest, written_files
+from cprsim.basics.manifest import with_manifest, written_files
 from cprsim.basics.replacing import check_file, check_folder
 from cprsim.cli import cluster, output, replay, trained
 from cprsim.cli import command as cli
@@ -343,14 +343,6 @@ def test_a_manifest_that_was_changed_gives_no_file_up(refused, nothing_runs, cha
     )
 
 
-def test_a_manifest_written_in_another_order_is_the_same(place) -> None:
-    manifest = Path("run/manifest.json")
-    document = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(dict(reversed(document.items()))))
-
-    assert read_manifest(Path("run"), ["results.csv"])["seed"] == 0
-
-
 # Files
 
 
@@ -378,27 +370,11 @@ def test_an_older_output_is_replaced(place, command) -> None:
     assert Path(name).stat().st_ino != before
 
 
-@pytest.mark.parametrize("name", ["x.json.gz", "x.prom", "x.svg", "x.PDF"])
-def test_so_is_one_of_another_format(place, name) -> None:
-    asked, _ = FILES["timeline"]
-    assert cli._main([*asked, name]) == 0
-    before = Path(name).stat().st_ino
-    assert cli._main([*asked, name]) == 0
-    assert Path(name).stat().st_ino != before
-
-
 @pytest.mark.parametrize("name", ["x.png", "x.svg", "x.pdf"])
 def test_a_picture_that_matplotlib_drew_for_somebody_else_stays(refused, name) -> None:
     figure = Figure()
     figure.savefig(name)
     assert "exists already" in refused("figure", "interval", "--out", name)
-
-
-def test_force_replaces_any_file(place) -> None:
-    asked, _ = FILES["csv"]
-    Path("t.csv").write_bytes(MINE)
-    assert cli._main([*asked, "t.csv", "--force"]) == 0
-    assert Path("t.csv").read_bytes().startswith(b"point,")
 
 
 def foreign(name: str) -> bytes:

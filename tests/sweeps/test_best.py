@@ -133,24 +133,6 @@ def test_what_no_replication_met_is_allowed_for_by_how_a_policy_recovers(out):
     assert {name for name, each in kept.items() if each is None} == losing
 
 
-def test_margins_allow_for_a_loss_that_no_replication_met():
-    def margin(*unmet_s: float) -> tuple[float, float]:
-        told = Told(times=20).add({"a": 1}, one=[0.01, 0.02, 0.015], two=[0.03, 0.05, 0.04])
-        told.results[0] = [
-            replace(each, plan=replace(each.plan, unmet_s=its))
-            for each, its in zip(told.results[0], unmet_s, strict=True)
-        ]
-        rival = found(told)[0].certificate.runner_up
-        assert rival is not None
-        return rival.low, rival.high
-
-    low, high = margin(0.0, 0.0)
-    assert margin(0.5, 0.0)[0] < low == margin(0.0, 0.5)[0]
-    assert margin(0.0, 0.5)[1] > high == margin(0.5, 0.0)[1]
-    # Of a job of one useful second, which can't lose more than all.
-    assert margin(0.0, math.inf) == margin(0.0, 1.0)
-
-
 def test_machine_time_is_told_where_another_takes_less_of_it(out):
     job = load_mapping("scenarios/all-systems.toml")
     job["policies"] = {name: job["policies"][name] for name in ("hot-swap", "replication")}
@@ -342,13 +324,6 @@ def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
     assert answer.told == (f"undecided: b may exceed PLS <= 2 % (0.0206, {low:.4f} to {high:.4f})")
     assert table(told, 0.025)["policy"].tolist() == ["b"]
     assert table(told, 0.018)["told"].tolist() == ["a is the only one"]
-
-
-def test_full_recovery_keeps_to_a_bound_however_few_failures_it_met():
-    told = Told().add({"x": 1}, a=[3.0, 3.1])
-    told.results[0][0].measures[list(MEASURES).index("failures")] = 0.0
-
-    assert table(told, 0.0)["told"].tolist() == ["a is the only one"]
 
 
 def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
