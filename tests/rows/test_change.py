@@ -207,9 +207,6 @@ def test_faults():
     lost = LostChange(0.25, np.zeros(3), (Made("sgd", uniform(10), 1.0),))
     with pytest.raises(UsageError, match=r"^intervals is 1.1; 3 saves reach 1$"):
         lost.average(1.1)
-    other = LostChange(0.5, np.zeros(3), lost.made)
-    with pytest.raises(UsageError, match=r"^the tables are not saved at the same times"):
-        LostChange.together([lost, other])
 
 
 # ids that go, and new ones that come

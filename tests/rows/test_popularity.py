@@ -153,25 +153,3 @@ def test_like_counts_share_a_class_and_their_mean():
 
     assert popularity.rows.tolist() == [1.0, 3.0]
     assert popularity.share == pytest.approx([400 / 703, 101 / 703])
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: uniform(0), "rows is 0; a table has 1 or more"),
-        (lambda: zipf(9, -1.0), "exponent is -1; a Zipf exponent is 0 (uniform) or more"),
-        (lambda: zipf(9, math.nan), "exponent is nan; a Zipf exponent is 0 (uniform) or more"),
-        (
-            lambda: uniform(9).top_share(12.5),
-            "fraction is 12.5; it is a share of the rows, 0 to 1",
-        ),
-        (
-            lambda: counts(np.zeros(4, int)),
-            "no access is counted; counts are 0 or more, and one is positive",
-        ),
-    ],
-)
-def test_faults(call, text):
-    with pytest.raises(UsageError) as error:
-        call()
-    assert str(error.value) == text
