@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cprsim.basics.shared import SharedDraws
+from cprsim.failures.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis

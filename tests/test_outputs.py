@@ -20,10 +20,10 @@ from typer.models import OptionInfo
 from cprsim.basics import reading
 from cprsim.basics.files import write_all
 from cprsim.basics.manifest import with_manifest, written_files
-from cprsim.basics.replacing import check_file, check_folder
 from cprsim.cli import cluster, output, replay, trained
 from cprsim.cli import command as cli
 from cprsim.cli.options import given_path
+from cprsim.cli.replacing import check_file, check_folder
 from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs

@@ -17,7 +17,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    InstanceOf,
     PlainSerializer,
     SerializationInfo,
     ValidationError,
@@ -30,26 +29,18 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
-from cprsim.basics.prices import (
-    PER_SIZE,
-    PER_SIZE_AND_TIME,
-    PER_TIME,
-    Price,
-    PricedUnits,
-    format_price,
-    parse_price,
-)
 
 #: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
-_NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+#: A number, as a pattern of a JSON schema.
+NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
 def written_as(table: units.Units, kind: str, example: str, least: str = ">= 0") -> dict[str, Any]:
     """The JSON schema of a quantity: a number and a unit, as text."""
     return {
         "type": "string",
-        "pattern": rf"^\s*{_NUMBER}\s*({'|'.join(table)})\s*$",
+        "pattern": rf"^\s*{NUMBER}\s*({'|'.join(table)})\s*$",
         UNIT: f"{kind}: {' '.join(table)}",
         RANGE: least,
         "examples": [example],
@@ -66,7 +57,7 @@ A_DURATION = written_as(units.SECONDS, "time", "28 h", "> 0")
 #: That of a percentage.
 A_SHARE = {
     "type": "string",
-    "pattern": rf"^\s*{_NUMBER}\s*%\s*$",
+    "pattern": rf"^\s*{NUMBER}\s*%\s*$",
     UNIT: "percent",
     RANGE: "0% to 100%",
     "examples": ["25%"],
@@ -158,29 +149,11 @@ def a_list(way_out: str) -> BeforeValidator:
     return BeforeValidator(checked)
 
 
-def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
-    described = {
-        "type": "string",
-        "pattern": rf"^\s*{_NUMBER}\s*[A-Za-z]{{3}}/[A-Za-z/]+\s*$",
-        UNIT: f"{of.kind}, in any currency",
-        RANGE: ">= 0",
-        "examples": [of.example],
-    }
-    return (
-        BeforeValidator(partial(parse_price, units=of)),
-        PlainSerializer(lambda price: format_price(price, of), return_type=str),
-        WithJsonSchema(described),
-    )
-
-
-PricePerTime = Annotated[InstanceOf[Price], *_price(PER_TIME)]
-PricePerSize = Annotated[InstanceOf[Price], *_price(PER_SIZE)]
-PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]
-
-
 def _check_range(value: object) -> None:
     """Raise `ValueError` for a number, at whatever depth, that is too small or too large."""
-    if isinstance(value, bool | str | bytes | BaseModel | Price):  # of a byte and second: tiny
+    if isinstance(value, bool | str | bytes | BaseModel):
+        return
+    if hasattr(value, "_fields"):  # a price: of a byte and second it is tiny
         return
     if isinstance(value, float | int):
         # An interval may be infinite: no saves.
