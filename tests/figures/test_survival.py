@@ -217,11 +217,6 @@ def test_far_in_its_tail_a_gamma_law_fails_at_nearly_the_rate_of_its_scale() -> 
     assert law.hazard(np.array([age_s])) == pytest.approx(k / 5.0 / series, rel=1e-11)
 
 
-def test_a_law_without_a_density_has_no_rate() -> None:
-    with pytest.raises(TypeError, match="the uniform law has no density"):
-        Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))
-
-
 def test_axes_are_log_where_durations_span_decades() -> None:
     scales = {
         case: [axes.get_xscale() for axes in drawn(case).axes[:2]]
