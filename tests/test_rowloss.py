@@ -99,12 +99,6 @@ def test_where_no_policy_has_priorities_those_of_cpr_stand_in():
 ADAGRAD = 'model.optimizer_rule="adagrad"'
 
 
-def test_under_sgd_change_is_lost_as_updates_are():
-    for each in row_losses(cprsim.load_scenario(KAGGLE)).policies.values():
-        assert each.change_lost_relative == each.updates_lost_relative
-        assert each.change_lost == each.updates_lost
-
-
 def test_under_adagrad_scar_goes_its_own_way():
     """It loses more updates than MFU, and less of the change that they made."""
     scenario = cprsim.load_scenario(KAGGLE, [ADAGRAD, "job.samples=400_000_000"])
@@ -170,12 +164,6 @@ def test_renewed_ids_cost_those_that_save_rows_by_use(tmp_path):
     )
 
 
-def test_where_ids_are_renewed_a_sample_looks_ahead_for_fewer_saves():
-    rows = Model.model_validate({"preset": "criteo-kaggle", "renewed": "5 %"}).rows
-
-    assert rows.most_saves("ssu") == 1000 < RowModel(rows.tables).most_saves("ssu")
-
-
 @pytest.mark.parametrize(
     "hours",
     ["1 h", "44.8 h", *(pytest.param(each, marks=pytest.mark.slow) for each in ("5 h", "30 h"))],
@@ -186,21 +174,6 @@ def test_a_job_shorter_than_an_interval_has_its_change_too(hours):
 
     assert found["cpr"].change_lost_relative == pytest.approx(1)
     assert 0 < found["cpr-scar"].change_lost_relative <= 1
-
-
-def test_a_fraction_of_one_loses_what_vanilla_does():
-    scenario = cprsim.load_scenario(KAGGLE, ["policies.cpr-mfu.fraction=1"])
-
-    assert row_losses(scenario).policies["cpr-mfu"].updates_lost_relative == 1
-
-
-def test_the_more_skewed_the_less_is_lost():
-    lost = []
-    for exponent in (0.0, 0.5, 0.8, 1.0, 1.2):
-        scenario = cprsim.load_scenario(KAGGLE, [f"model.skew={{zipf={exponent}}}"])
-        lost.append(row_losses(scenario).policies["cpr-mfu"].updates_lost_relative)
-
-    assert lost == sorted(lost, reverse=True)
 
 
 def test_policies_that_save_no_rows_are_none_of_these():
@@ -411,11 +384,3 @@ def test_a_picture_is_drawn(capsys, tmp_path, monkeypatch):
 
     assert (code, err) == (0, "cprsim: wrote rows.png\n")
     assert Path("rows.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_plans_are_the_same_whoever_asks_first():
-    """Popularity and losses are remembered; that must not show."""
-    one, other = (cprsim.load_scenario(KAGGLE) for _ in range(2))
-    other.plan("cpr-ssu")
-
-    assert one.plan("cpr-mfu").schedules == other.plan("cpr-mfu").schedules
