@@ -128,4 +128,4 @@ def _check_workers(client: Any) -> None:
 
 
 def _imported() -> None:
-    """Come to a worker by its name, which the worker imports."""
+    """Do nothing; a worker imports it by its name."""

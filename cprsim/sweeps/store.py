@@ -24,7 +24,7 @@ from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
-#: Files that SQLite makes and deletes beside it.
+#: Files that SQLite makes and deletes next to it.
 _COMPANIONS = (f"{NAME}-journal", f"{NAME}-wal", f"{NAME}-shm")
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
