@@ -128,10 +128,6 @@ class Popularity:
         accesses = np.concatenate([[0.0], np.cumsum(self.rows * self.share)])
         return float(np.interp(fraction * ends[-1], ends, accesses))
 
-    def expand(self, dtype: type[np.floating] = np.float64) -> NDArray[np.floating]:
-        """Access probability of every row, shape (size,), the most popular first."""
-        return np.repeat(self.share.astype(dtype), self.rows.astype(np.int64))
-
 
 def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[np.float64]:
     """Expected share of the rows that are touched at least once.

@@ -19,6 +19,11 @@ _CHUNK = 1 << 18
 _ONE = np.int32(1)
 
 
+def of_each_row(popularity: Popularity) -> NDArray[np.float64]:
+    """Access probability of every row, shape (size,), the most popular first."""
+    return np.repeat(popularity.share, popularity.rows.astype(np.int64))
+
+
 class LostByRow(NamedTuple):
     """What one play lost: in `updates`, each of which counts alike, and in `change`."""
 

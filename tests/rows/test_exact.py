@@ -69,7 +69,7 @@ def test_every_row_is_accessed_by_its_popularity():
     play(tracker, popularity, updates=2e6, saves=1)
 
     counts = np.sort(np.bincount(np.concatenate(tracker.batches), minlength=100))[::-1]
-    share = popularity.expand()
+    share = exact.of_each_row(popularity)
     assert (counts[50:] == 0).all()
     expected = counts.sum() * share[:50]
     chi2 = ((counts[:50] - expected) ** 2 / expected).sum()

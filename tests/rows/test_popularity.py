@@ -6,6 +6,7 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
+from tests.rows.exact import of_each_row
 
 EULER = 0.5772156649015329
 ZETA_HALF = -1.4603545088095868  # zeta(1/2)
@@ -69,7 +70,7 @@ def test_zipf_of_exponent_zero_is_uniform():
 
 @pytest.mark.parametrize("build", [uniform, lambda n: zipf(n, 1.0), lambda n: curve([(0.2, 1)], n)])
 def test_a_table_of_one_row(build):
-    assert build(1).expand().tolist() == [1.0]
+    assert of_each_row(build(1)).tolist() == [1.0]
 
 
 def test_a_curve_passes_through_its_points_and_is_concave():
@@ -98,12 +99,12 @@ def test_the_tail_of_a_curve_falls_to_the_square_of_its_chord():
     """From slope 1 with mean 1/4: the last rows have 1/16 of the mean row's accesses."""
     popularity = curve([(0.2, 0.8)], 10**6)
 
-    assert popularity.expand()[-1] * 10**6 == pytest.approx(1 / 16, rel=0.2)
-    assert popularity.expand()[-1] * 10**6 >= 1 / 16
+    assert of_each_row(popularity)[-1] * 10**6 == pytest.approx(1 / 16, rel=0.2)
+    assert of_each_row(popularity)[-1] * 10**6 >= 1 / 16
 
 
 def test_a_straight_curve_is_uniform():
-    assert curve([(0.2, 0.2), (0.7, 0.7)], 1000).expand() == pytest.approx(1e-3)
+    assert of_each_row(curve([(0.2, 0.2), (0.7, 0.7)], 1000)) == pytest.approx(1e-3)
 
 
 def test_a_curve_with_rows_that_nobody_touches():
@@ -111,7 +112,7 @@ def test_a_curve_with_rows_that_nobody_touches():
 
     check(popularity, 1000)
     assert popularity.top_share(0.25) == pytest.approx(1)
-    assert (popularity.expand()[250:] == 0).all()
+    assert (of_each_row(popularity)[250:] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_counts_keep_rows_that_nobody_touched():
     popularity = counts(np.array([0, 5, 1, 0, 1, 13]))
 
     check(popularity, 6)
-    assert popularity.expand() == pytest.approx(np.array([13, 5, 1, 1, 0, 0]) / 20)
+    assert of_each_row(popularity) == pytest.approx(np.array([13, 5, 1, 1, 0, 0]) / 20)
 
 
 def test_like_counts_share_a_class_and_their_mean():
