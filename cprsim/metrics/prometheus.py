@@ -74,6 +74,6 @@ def openmetrics(readings: Iterable[tuple[float, Reading]]) -> str:
 
     Raises `UsageError` where prometheus-client is not installed.
     """
-    samples = [(*each, at_s) for at_s, reading in readings for each in reading.measured()]
     exposition = needed("prometheus_client.openmetrics.exposition", "prometheus-client")
+    samples = [(*each, at_s) for at_s, reading in readings for each in reading.measured()]
     return _Collector(lambda: samples)._written(exposition.generate_latest)
