@@ -6,7 +6,7 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Self, get_args
 
@@ -65,11 +65,11 @@ A_SHARE = {
 
 
 def _quantity(
-    parse: Any, table: units.Units, schema: dict[str, Any]
+    table: units.Units, schema: dict[str, Any]
 ) -> tuple[WrapValidator, PlainSerializer, WithJsonSchema]:
     # Validation is given text only; floats in SI come from code that copies a validated model.
     return (
-        WrapValidator(partial(_as_written, parse)),
+        WrapValidator(partial(_as_written, table)),
         PlainSerializer(partial(text_of, table), return_type=str),
         WithJsonSchema(schema),
     )
@@ -83,9 +83,10 @@ def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
 
 
 def _as_written(
-    parse: Callable[[object, bool], float], value: object, checked: Any, info: ValidationInfo
+    table: units.Units, value: object, checked: Any, info: ValidationInfo
 ) -> units.AsWritten:
-    return units.AsWritten(checked(parse(value, info.context is OF_SCENARIO)), str(value))
+    number = units.parse(value, table, limited=info.context is OF_SCENARIO)
+    return units.AsWritten(checked(number), str(value))
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
@@ -96,21 +97,13 @@ _A_RATE = written_as(units.BYTES_PER_SECOND, "bandwidth", "25 Gbit/s", "> 0")
 _A_POWER = written_as(units.WATTS, "power", "0.6 kW")
 _AN_INTENSITY = written_as(units.KG_PER_KWH, "CO2 of energy", "0.4 kg/kWh")
 
-Seconds = Annotated[
-    float, *_quantity(units.parse_duration, units.SECONDS, _NOT_NEGATIVE), Field(ge=0)
-]
-PositiveSeconds = Annotated[
-    float, *_quantity(units.parse_duration, units.SECONDS, A_DURATION), Field(gt=0)
-]
-Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES, A_SIZE), Field(ge=0)]
-PositiveBytes = Annotated[
-    float, *_quantity(units.parse_bytes, units.BYTES, _A_POSITIVE_SIZE), Field(gt=0)
-]
-Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
-Power = Annotated[float, *_quantity(units.parse_power, units.WATTS, _A_POWER), Field(ge=0)]
-CarbonIntensity = Annotated[
-    float, *_quantity(units.parse_carbon, units.KG_PER_KWH, _AN_INTENSITY), Field(ge=0)
-]
+Seconds = Annotated[float, *_quantity(units.SECONDS, _NOT_NEGATIVE), Field(ge=0)]
+PositiveSeconds = Annotated[float, *_quantity(units.SECONDS, A_DURATION), Field(gt=0)]
+Bytes = Annotated[float, *_quantity(units.BYTES, A_SIZE), Field(ge=0)]
+PositiveBytes = Annotated[float, *_quantity(units.BYTES, _A_POSITIVE_SIZE), Field(gt=0)]
+Rate = Annotated[float, *_quantity(units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
+Power = Annotated[float, *_quantity(units.WATTS, _A_POWER), Field(ge=0)]
+CarbonIntensity = Annotated[float, *_quantity(units.KG_PER_KWH, _AN_INTENSITY), Field(ge=0)]
 Share = Annotated[
     float,
     BeforeValidator(units.parse_share),
