@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cprsim.basics.laws.ended import Floats
-from cprsim.basics.laws.law import Law, Size
+from cprsim.basics.laws.law import Floats, Law, Size
 
 
 class Exponential(Law):
