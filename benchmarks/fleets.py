@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cprsim.failures.shared import SharedDraws
 from cprsim.basics.streams import COHORT
+from cprsim.failures.shared import SharedDraws
 from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
