@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
+from cprsim.failures.shared import SharedDraws
 from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario

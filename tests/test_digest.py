@@ -34,13 +34,6 @@ _JOB = {
 }
 
 
-def test_moments_of_two_parts_by_hand():
-    # 1, 2, 3, 10: mean 4, squares 9 + 4 + 1 + 36.
-    both = Moments.from_values(np.array([1.0, 2.0, 3.0])) + Moments.from_values(np.array([10.0]))
-
-    assert (both.count, both.mean, both.squares) == (4, 4.0, 50.0)
-
-
 def test_moments_of_many_parts_far_from_zero_do_not_cancel():
     values = 1e9 + np.random.default_rng(0).normal(size=10_000)
 
@@ -105,20 +98,6 @@ def test_the_rows_of_a_digest_are_refused_with_a_way_out(both):
             "replications: of 51,000 rows none is kept, the most are 1,000,000; the summary has "
             "their means and percentiles, and a run with fewer replications or policies has rows"
         )
-
-
-def test_parts_of_a_digest_add_up_whatever_is_in_them():
-    values = np.random.default_rng(3).gamma(2.0, 1e3, (40, 2, len(COLUMNS)))
-    bases = [Basis(1e4, 9, spares, 0.0, 1e3, 1e6) for spares in (0, 2)]
-    whole = Digest.from_values(["a", "b"], values, COLUMNS, bases)
-    parts = (
-        Digest.from_values(["a", "b"], each, COLUMNS, bases) for each in np.split(values, [1, 13])
-    )
-    found = reduce(add, parts)
-
-    assert found.count == 40
-    assert found.means("b") == pytest.approx(whole.means("b"), rel=1e-12)
-    assert found.statistics("a") == pytest.approx(whole.statistics("a"), rel=1e-12)
 
 
 def test_percentiles_are_those_of_the_replications_that_are_kept():

@@ -177,17 +177,6 @@ def test_a_link_in_the_place_of_what_is_committed_is_not_followed(folder) -> Non
     assert {path.name for path in (folder / "out").iterdir()} == {".cprsim.new"}
 
 
-def test_a_file_that_can_not_be_put_in_its_place_is_named(folder, monkeypatch) -> None:
-    def fails(path: Path, place: Path) -> None:
-        raise OSError(5, "Input/output error", str(path), None, str(place))
-
-    monkeypatch.setattr(Path, "replace", fails)
-    with pytest.raises(OSError, match="Input/output") as raised:
-        write_all(folder / "out", FILES)
-
-    assert raised.value.filename == str(folder / "out" / "a.csv")
-
-
 def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkeypatch) -> None:
     fsync = os.fsync
 

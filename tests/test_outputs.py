@@ -19,11 +19,11 @@ from typer.models import OptionInfo
 
 from cprsim.basics import reading
 from cprsim.basics.files import write_all
-from cprsim.basics.manifest import read_manifest, with_manifest, written_files
-from cprsim.basics.replacing import check_file, check_folder
+from cprsim.basics.manifest import with_manifest, written_files
 from cprsim.cli import cluster, output, replay, trained
 from cprsim.cli import command as cli
 from cprsim.cli.options import given_path
+from cprsim.cli.replacing import check_file, check_folder
 from cprsim.errors import UsageError
 from cprsim.report import answer_page
 from cprsim.report import outputs as run_outputs
@@ -338,14 +338,6 @@ def test_a_manifest_that_was_changed_gives_no_file_up(refused, nothing_runs, cha
     )
 
 
-def test_a_manifest_written_in_another_order_is_the_same(place) -> None:
-    manifest = Path("run/manifest.json")
-    document = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(dict(reversed(document.items()))))
-
-    assert read_manifest(Path("run"), ["results.csv"])["seed"] == 0
-
-
 # Files
 
 
@@ -501,19 +493,6 @@ def test_a_sweep_keeps_what_sqlite_would_delete(refused, nothing_runs, name) -> 
     assert refused(*asked) == (
         f"--out out: {name} is there without sweep.db, and the sweep would delete it; move it, or "
         "give another folder"
-    )
-
-
-@pytest.mark.parametrize("name", ["sweep.db-journal", "sweep.db-wal"])
-def test_a_sweep_that_is_resumed_keeps_what_is_not_of_sqlite(refused, capsys, name) -> None:
-    asked = ["sweep", "job.toml", "--vary", "costs.save=1 min", "--workers", "1", "--out", "out"]
-    assert cli._main([*asked, "--replications", "2", "--json"]) == 0
-    capsys.readouterr()
-    Path("out", name).write_bytes(MINE)
-
-    assert refused(*asked) == (
-        f"--out out: {name} is not of SQLite, and the sweep would delete it; move it, or give "
-        "another folder"
     )
 
 

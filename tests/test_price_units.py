@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.basics.prices import (
+from cprsim.basics.units import MOST
+from cprsim.job.price import (
     PER_SIZE,
     PER_SIZE_AND_TIME,
     PER_TIME,
@@ -13,7 +14,6 @@ from cprsim.basics.prices import (
     format_price,
     parse_price,
 )
-from cprsim.basics.units import MOST
 from cprsim.job.prices import Prices
 
 

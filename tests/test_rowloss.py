@@ -190,21 +190,6 @@ def test_a_job_shorter_than_an_interval_has_its_change_too(hours):
     assert 0 < found["cpr-scar"].change_lost_relative <= 1
 
 
-def test_a_fraction_of_one_loses_what_vanilla_does():
-    scenario = cprsim.load_scenario(KAGGLE, ["policies.cpr-mfu.fraction=1"])
-
-    assert row_losses(scenario).policies["cpr-mfu"].updates_lost_relative == 1
-
-
-def test_the_more_skewed_the_less_is_lost():
-    lost = []
-    for exponent in (0.0, 0.5, 0.8, 1.0, 1.2):
-        scenario = cprsim.load_scenario(KAGGLE, [f"model.skew={{zipf={exponent}}}"])
-        lost.append(row_losses(scenario).policies["cpr-mfu"].updates_lost_relative)
-
-    assert lost == sorted(lost, reverse=True)
-
-
 def test_policies_that_save_no_rows_are_none_of_these():
     with pytest.raises(UsageError) as caught:
         row_losses(cprsim.load_scenario(KAGGLE), ["full", "partial"])
@@ -413,11 +398,3 @@ def test_a_picture_is_drawn(capsys, tmp_path, monkeypatch):
 
     assert (code, err) == (0, "cprsim: wrote rows.png\n")
     assert Path("rows.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_plans_are_the_same_whoever_asks_first():
-    """Popularity and losses are remembered; that must not show."""
-    one, other = (cprsim.load_scenario(KAGGLE) for _ in range(2))
-    other.plan("cpr-ssu")
-
-    assert one.plan("cpr-mfu").schedules == other.plan("cpr-mfu").schedules

@@ -92,12 +92,10 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
             sync_folder(staged)
             # An interrupt waits, so that nothing is written or all.
             with held_back(), locked(folder):
-                _finish_others(folder)
+                _place_committed(folder, of_another=True)
                 staged.rename(folder / _COMMITTED)
                 sync_folder(folder)
-                for each in _in_order(folder):
-                    _place(each, folder / each.name)
-                _done(folder)
+                _place_committed(folder, of_another=False)
     except BaseException:
         for each in reversed(missing):
             with suppress(OSError):
@@ -110,7 +108,7 @@ def finish_others(folder: Path) -> None:
     if folder.is_dir():
         if (folder / _COMMITTED).is_dir():
             with naming(folder), held_back(), locked(folder):
-                _finish_others(folder)
+                _place_committed(folder, of_another=True)
         remove_orphans(folder)
 
 
@@ -158,50 +156,38 @@ def _stage(path: Path, content: Content) -> None:
         os.fsync(file.fileno())
 
 
-def _in_order(folder: Path) -> list[Path]:
-    """Return files that are committed and not in their places yet, the manifest last."""
+def _place_committed(folder: Path, of_another: bool) -> None:
+    """Put files that are committed in their places, the manifest last.
+
+    What `of_another` who was killed has been changed since, or can't be put there any more, is as
+    somebody wants it, and stays.
+    """
     committed = folder / _COMMITTED
     if committed.is_symlink() or not committed.is_dir():
-        return []
-    return sorted(committed.iterdir(), key=lambda each: (each.name == MANIFEST, each.name))
-
-
-def _place(committed: Path, place: Path) -> None:
-    with naming(place):
-        if committed.is_dir():
-            place.unlink(missing_ok=True)
-            committed.rmdir()
-        else:
-            committed.replace(place)
-
-
-def _finish_others(folder: Path) -> None:
-    """Put in its place what another has committed, who was killed then.
-
-    What has been changed since, or can't be put there any more, is as somebody wants it, and stays.
-    """
-    for each in _in_order(folder):
+        return
+    for each in sorted(committed.iterdir(), key=lambda path: (path.name == MANIFEST, path.name)):
         place = folder / each.name
         # Also of a file that was put there again with its old time of change.
-        if place.exists() and place.stat().st_ctime_ns > each.stat().st_ctime_ns:
-            _drop(each)
+        if of_another and place.exists() and place.stat().st_ctime_ns > each.stat().st_ctime_ns:
+            _remove(each)
             continue
         try:
-            _place(each, place)
+            with naming(place):
+                if each.is_dir():
+                    place.unlink(missing_ok=True)
+                    each.rmdir()
+                else:
+                    each.replace(place)
         except OSError:
-            _drop(each)
-    _done(folder)
+            if not of_another:
+                raise
+            _remove(each)
+    sync_folder(folder)
+    committed.rmdir()
 
 
-def _drop(committed: Path) -> None:
+def _remove(committed: Path) -> None:
     if committed.is_dir():
         committed.rmdir()
     else:
         committed.unlink()
-
-
-def _done(folder: Path) -> None:
-    """All is in its place."""
-    sync_folder(folder)
-    with suppress(FileNotFoundError):
-        (folder / _COMMITTED).rmdir()

@@ -6,7 +6,7 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Self, get_args
 
@@ -17,7 +17,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    InstanceOf,
     PlainSerializer,
     SerializationInfo,
     ValidationError,
@@ -30,26 +29,18 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
-from cprsim.basics.prices import (
-    PER_SIZE,
-    PER_SIZE_AND_TIME,
-    PER_TIME,
-    Price,
-    PricedUnits,
-    format_price,
-    parse_price,
-)
 
 #: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
-_NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+#: A number, as a pattern of a JSON schema.
+NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
 def written_as(table: units.Units, kind: str, example: str, least: str = ">= 0") -> dict[str, Any]:
     """The JSON schema of a quantity: a number and a unit, as text."""
     return {
         "type": "string",
-        "pattern": rf"^\s*{_NUMBER}\s*({'|'.join(table)})\s*$",
+        "pattern": rf"^\s*{NUMBER}\s*({'|'.join(table)})\s*$",
         UNIT: f"{kind}: {' '.join(table)}",
         RANGE: least,
         "examples": [example],
@@ -66,7 +57,7 @@ A_DURATION = written_as(units.SECONDS, "time", "28 h", "> 0")
 #: That of a percentage.
 A_SHARE = {
     "type": "string",
-    "pattern": rf"^\s*{_NUMBER}\s*%\s*$",
+    "pattern": rf"^\s*{NUMBER}\s*%\s*$",
     UNIT: "percent",
     RANGE: "0% to 100%",
     "examples": ["25%"],
@@ -74,11 +65,11 @@ A_SHARE = {
 
 
 def _quantity(
-    parse: Any, table: units.Units, schema: dict[str, Any]
+    table: units.Units, schema: dict[str, Any]
 ) -> tuple[WrapValidator, PlainSerializer, WithJsonSchema]:
     # Validation is given text only; floats in SI come from code that copies a validated model.
     return (
-        WrapValidator(partial(_as_written, parse)),
+        WrapValidator(partial(_as_written, table)),
         PlainSerializer(partial(text_of, table), return_type=str),
         WithJsonSchema(schema),
     )
@@ -92,9 +83,10 @@ def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
 
 
 def _as_written(
-    parse: Callable[[object, bool], float], value: object, checked: Any, info: ValidationInfo
+    table: units.Units, value: object, checked: Any, info: ValidationInfo
 ) -> units.AsWritten:
-    return units.AsWritten(checked(parse(value, info.context is OF_SCENARIO)), str(value))
+    number = units.parse(value, table, limited=info.context is OF_SCENARIO)
+    return units.AsWritten(checked(number), str(value))
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
@@ -105,21 +97,13 @@ _A_RATE = written_as(units.BYTES_PER_SECOND, "bandwidth", "25 Gbit/s", "> 0")
 _A_POWER = written_as(units.WATTS, "power", "0.6 kW")
 _AN_INTENSITY = written_as(units.KG_PER_KWH, "CO2 of energy", "0.4 kg/kWh")
 
-Seconds = Annotated[
-    float, *_quantity(units.parse_duration, units.SECONDS, _NOT_NEGATIVE), Field(ge=0)
-]
-PositiveSeconds = Annotated[
-    float, *_quantity(units.parse_duration, units.SECONDS, A_DURATION), Field(gt=0)
-]
-Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES, A_SIZE), Field(ge=0)]
-PositiveBytes = Annotated[
-    float, *_quantity(units.parse_bytes, units.BYTES, _A_POSITIVE_SIZE), Field(gt=0)
-]
-Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
-Power = Annotated[float, *_quantity(units.parse_power, units.WATTS, _A_POWER), Field(ge=0)]
-CarbonIntensity = Annotated[
-    float, *_quantity(units.parse_carbon, units.KG_PER_KWH, _AN_INTENSITY), Field(ge=0)
-]
+Seconds = Annotated[float, *_quantity(units.SECONDS, _NOT_NEGATIVE), Field(ge=0)]
+PositiveSeconds = Annotated[float, *_quantity(units.SECONDS, A_DURATION), Field(gt=0)]
+Bytes = Annotated[float, *_quantity(units.BYTES, A_SIZE), Field(ge=0)]
+PositiveBytes = Annotated[float, *_quantity(units.BYTES, _A_POSITIVE_SIZE), Field(gt=0)]
+Rate = Annotated[float, *_quantity(units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
+Power = Annotated[float, *_quantity(units.WATTS, _A_POWER), Field(ge=0)]
+CarbonIntensity = Annotated[float, *_quantity(units.KG_PER_KWH, _AN_INTENSITY), Field(ge=0)]
 Share = Annotated[
     float,
     BeforeValidator(units.parse_share),
@@ -158,29 +142,11 @@ def a_list(way_out: str) -> BeforeValidator:
     return BeforeValidator(checked)
 
 
-def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
-    described = {
-        "type": "string",
-        "pattern": rf"^\s*{_NUMBER}\s*[A-Za-z]{{3}}/[A-Za-z/]+\s*$",
-        UNIT: f"{of.kind}, in any currency",
-        RANGE: ">= 0",
-        "examples": [of.example],
-    }
-    return (
-        BeforeValidator(partial(parse_price, units=of)),
-        PlainSerializer(lambda price: format_price(price, of), return_type=str),
-        WithJsonSchema(described),
-    )
-
-
-PricePerTime = Annotated[InstanceOf[Price], *_price(PER_TIME)]
-PricePerSize = Annotated[InstanceOf[Price], *_price(PER_SIZE)]
-PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]
-
-
 def _check_range(value: object) -> None:
     """Raise `ValueError` for a number, at whatever depth, that is too small or too large."""
-    if isinstance(value, bool | str | bytes | BaseModel | Price):  # of a byte and second: tiny
+    if isinstance(value, bool | str | bytes | BaseModel):
+        return
+    if hasattr(value, "_fields"):  # a price: of a byte and second it is tiny
         return
     if isinstance(value, float | int):
         # An interval may be infinite: no saves.

@@ -17,11 +17,19 @@ from cprsim.basics.errors import UnitError
 class Units(dict[str, float]):
     """Units of one kind, each with how many of the base unit it is; not to be changed.
 
-    `others`: what else people call them.
+    `others`: what else people call them. `kind`, `example`: what they measure, and a quantity, as
+    faults name them.
     """
 
-    def __init__(self, factors: dict[str, float], others: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        factors: dict[str, float],
+        others: dict[str, str] | None = None,
+        kind: str = "",
+        example: str = "",
+    ) -> None:
         super().__init__(factors)
+        self.kind, self.example = kind, example
         self.others = {name: factors[unit] for name, unit in (others or {}).items()}
         #: The unit whose factor is 1, and all of them, the largest first.
         self.base = next((unit for unit, factor in factors.items() if factor == 1.0), "")
@@ -56,6 +64,8 @@ SECONDS = Units(
         **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
         **dict.fromkeys(("day", "days"), "d"),
     },
+    "duration",
+    "28 h",
 )
 BYTES = Units(
     {
@@ -69,7 +79,9 @@ BYTES = Units(
         "MiB": 2.0**20,
         "GiB": 2.0**30,
         "TiB": 2.0**40,
-    }
+    },
+    kind="size",
+    example="2.16 GB",
 )
 BYTES_PER_SECOND = Units(
     {
@@ -86,10 +98,12 @@ BYTES_PER_SECOND = Units(
         for prefix in ("", "k", "M", "G", "T")
         for name in ("{}b/s", "{}bps", "{}bits/s")
     },
+    "rate",
+    "1.5 GB/s",
 )
 
-WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6})
-KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0})
+WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6}, kind="power", example="0.6 kW")
+KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0}, kind="carbon intensity", example="0.4 kg/kWh")
 
 #: Least and most of a number that is not 0, in SI units: with these, products, ratios and squares
 #: of several numbers are numbers that floats hold, neither 0 nor infinite.
@@ -102,31 +116,18 @@ _QUANTITY = re.compile(
 
 
 def parse_duration(text: object, limited: bool = False) -> float:
-    """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else.
-
-    `limited`: also on what is not `is_in_range`, as in the other functions.
-    """
-    return _parse(text, SECONDS, "duration", "28 h", limited)
+    """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else, as `parse` does."""
+    return parse(text, SECONDS, limited)
 
 
 def parse_bytes(text: object, limited: bool = False) -> float:
     """Bytes in `text`, e.g. `"2.16 GB"`; raise `UnitError` on anything else."""
-    return _parse(text, BYTES, "size", "2.16 GB", limited)
+    return parse(text, BYTES, limited)
 
 
 def parse_rate(text: object, limited: bool = False) -> float:
     """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
-    return _parse(text, BYTES_PER_SECOND, "rate", "1.5 GB/s", limited)
-
-
-def parse_power(text: object, limited: bool = False) -> float:
-    """Watts in `text`, e.g. `"0.6 kW"`; raise `UnitError` on anything else."""
-    return _parse(text, WATTS, "power", "0.6 kW", limited)
-
-
-def parse_carbon(text: object, limited: bool = False) -> float:
-    """Kilograms of CO2 for a kWh in `text`, e.g. `"0.4 kg/kWh"`; raise `UnitError` else."""
-    return _parse(text, KG_PER_KWH, "carbon intensity", "0.4 kg/kWh", limited)
+    return parse(text, BYTES_PER_SECOND, limited)
 
 
 def parse_part(value: object) -> object:
@@ -162,7 +163,12 @@ def is_in_range(value: float) -> bool:
     return value == 0 or LEAST <= abs(value) <= MOST
 
 
-def _parse(text: object, table: Units, kind: str, example: str, limited: bool) -> float:
+def parse(text: object, table: Units, limited: bool = False) -> float:
+    """Return how many of a table's base unit a text has; raise `UnitError` on anything else.
+
+    `limited`: also on what is not `is_in_range`.
+    """
+    kind, example = table.kind, table.example
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')
     if not isinstance(text, str):
@@ -177,7 +183,7 @@ def _parse(text: object, table: Units, kind: str, example: str, limited: bool) -
     number, unit = match.groups()
     factor = table.get(unit) or table.others.get(unit)
     if factor is None:
-        raise UnitError(_unknown_unit(text, number, unit, table, kind, example))
+        raise UnitError(_unknown_unit(text, number, unit, table))
     value = float(number) * factor
     if not math.isfinite(value):
         raise UnitError(f'{text!r} is not a {kind}: write a finite one, e.g. "{example}"')
@@ -187,9 +193,9 @@ def _parse(text: object, table: Units, kind: str, example: str, limited: bool) -
     return value
 
 
-def _unknown_unit(text: str, number: str, unit: str, table: Units, kind: str, example: str) -> str:
+def _unknown_unit(text: str, number: str, unit: str, table: Units) -> str:
     if not unit:
-        return f'{text!r} has no unit: write one, e.g. "{number} {example.split()[1]}"'
+        return f'{text!r} has no unit: write one, e.g. "{number} {table.example.split()[1]}"'
     if unit == "m" and table is SECONDS:
         return f'{text!r}: a lone "m" is ambiguous; write "{number} min" for minutes'
     if unit in _PREFIXES and table is BYTES:
@@ -197,7 +203,8 @@ def _unknown_unit(text: str, number: str, unit: str, table: Units, kind: str, ex
     if unit in _PREFIXES and table is BYTES_PER_SECOND:
         bits, size = f"{number} {unit}bit/s", f"{number} {unit}B/s"
         return f'{text!r}: a lone "{unit}" is ambiguous; write "{bits}" as of a card, or "{size}"'
-    return f"{text!r} has an unknown unit {unit!r} for a {kind}: use one of {' '.join(table)}"
+    units = " ".join(table)
+    return f"{text!r} has an unknown unit {unit!r} for a {table.kind}: use one of {units}"
 
 
 def format_exact(value: float, table: Units) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.interrupts import Threads
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch.gathered import DrawnRows, Gathered, first_sizes
 from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
 from cprsim.batch.support import why_unsupported
+from cprsim.failures.shared import SharedDraws
 from cprsim.machine.codes import DONE, GIVEN_UP, MORE_ROOM
 from cprsim.machine.rows import Row
 from cprsim.machine.run_rows import working_memory

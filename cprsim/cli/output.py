@@ -27,7 +27,7 @@ class OutputFolder:
     def __init__(
         self, folder: Path, names: Iterable[str], *, force: bool, silent: bool = False
     ) -> None:
-        from cprsim.basics.replacing import check_folder
+        from cprsim.cli.replacing import check_folder
 
         self.folder, self._silent = folder, silent
         self._check = partial(check_folder, folder, option="--out", force=force)
@@ -58,7 +58,7 @@ class OutputFile:
     def __init__(
         self, path: Path, form: str | None, option: str, *, force: bool, silent: bool = False
     ) -> None:
-        from cprsim.basics.replacing import check_file
+        from cprsim.cli.replacing import check_file
 
         self._path, self._form, self._silent = path, form, silent
         self._check = partial(check_file, path, form, option, force=force)

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
+from cprsim.failures.shared import SharedDraws
 
 #: Whose a factor is: of all machines that come into a place, or of one machine.
 Stays = Literal["place", "machine"]

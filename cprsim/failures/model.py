@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -14,6 +13,7 @@ from cprsim.failures.hit import MeanHit
 from cprsim.failures.hits import Hits
 from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
 from cprsim.failures.severity import Part
+from cprsim.failures.shared import SharedDraws
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
 from cprsim.job.delays import mean_s

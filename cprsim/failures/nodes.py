@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.offenders import Offenders
+from cprsim.failures.shared import SharedDraws
 
 
 class Lives:

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
 from cprsim.failures.hit import MeanHit
 from cprsim.failures.hits import Hits
 from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import Severities, SeverityRows
+from cprsim.failures.shared import SharedDraws
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import CauseVictimRows, VictimRows, victim_rows

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
@@ -23,6 +22,7 @@ from cprsim.failures.severity import (
     graded,
     worst,
 )
+from cprsim.failures.shared import SharedDraws
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.job.platform import Cluster

@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Section
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.failures.causes import FailureCause, total_share
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.hits import Hits
+from cprsim.failures.shared import SharedDraws
 from cprsim.job.delays import Delay
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES, Severity

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.hit import Hit
 from cprsim.failures.hits import Hits
 from cprsim.failures.severity import SeverityRows
+from cprsim.failures.shared import SharedDraws
 from cprsim.job.platform import Cluster
 
 

@@ -5,15 +5,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from cprsim.basics.prices import Price
-from cprsim.basics.schema import (
-    CarbonIntensity,
-    Power,
-    PricePerSize,
-    PricePerSizeAndTime,
-    PricePerTime,
-    Section,
-)
+from cprsim.basics.schema import CarbonIntensity, Power, Section
+from cprsim.job.price import Price, PricePerSize, PricePerSizeAndTime, PricePerTime
 
 
 class Prices(Section):

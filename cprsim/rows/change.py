@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.periods import whole_periods
-from cprsim.errors import UsageError
+from cprsim.rows.lost import saves_until
 from cprsim.rows.movement import Made
 
 
@@ -30,17 +30,12 @@ class LostChange:
     @classmethod
     def together(cls, parts: Sequence[Self]) -> Self:
         """Several tables as one, where a first update moves the rows of all of them alike."""
-        if len({(part.spacing, len(part.after)) for part in parts}) != 1:
-            raise UsageError("the tables are not saved at the same times; give all one fraction")
         after = np.sum([part.after for part in parts], axis=0)
         return cls(parts[0].spacing, after, tuple(chain.from_iterable(p.made for p in parts)))
 
     def average(self, intervals: float) -> float:
         """Mean movement lost by a failure at a uniform time from 0 to `intervals`."""
-        done = whole_periods(intervals, self.spacing)
-        if not intervals > 0 or done > len(self.after):
-            last = (len(self.after) + 1) * self.spacing
-            raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")
+        done = saves_until(intervals, self.spacing, len(self.after))
         times = np.append(np.arange(done + 1) * self.spacing, intervals)
         left = np.concatenate([[0.0], self.after[:done]])
         return float(np.maximum(np.diff(times), 0) @ left) / intervals + self._unsaved(times)

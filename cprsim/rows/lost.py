@@ -48,8 +48,6 @@ class LostShare:
     @classmethod
     def together(cls, parts: Sequence[Self], updates: Sequence[float]) -> Self:
         """Several tables as one; `updates` of each in an interval, in any unit."""
-        if len({(part.spacing, len(part.after)) for part in parts}) != 1:
-            raise UsageError("the tables are not saved at the same times; give all one fraction")
         weights = np.asarray(updates, float) / math.fsum(updates)
         return cls(
             parts[0].spacing,
@@ -60,7 +58,7 @@ class LostShare:
 
     def average(self, intervals: float) -> float:
         """Mean lost share of a failure at a uniform time from 0 to `intervals`."""
-        done = self._saves_until(intervals)
+        done = saves_until(intervals, self.spacing, len(self.after))
         rest = max(0.0, intervals - done * self.spacing)
         left = self.after[done - 1] if done else 0.0
         whole = self._integral[done]
@@ -76,12 +74,17 @@ class LostShare:
         starts = np.concatenate([[0.0], self.after])[:-1]
         return np.concatenate([[0.0], np.cumsum(self.spacing * (starts + self.before) / 2)])
 
-    def _saves_until(self, intervals: float) -> int:
-        done = whole_periods(intervals, self.spacing)
-        if not intervals > 0 or done > len(self.after):
-            last = (len(self.after) + 1) * self.spacing
-            raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")
-        return done
+
+def saves_until(intervals: float, spacing: float, saves: int) -> int:
+    """Return how many of so many `saves` there are until a time, in intervals.
+
+    Raises `UsageError` where that lies beyond them.
+    """
+    done = whole_periods(intervals, spacing)
+    if not intervals > 0 or done > saves:
+        last = (saves + 1) * spacing
+        raise UsageError(f"intervals is {intervals:g}; {saves} saves reach {last:g}")
+    return done
 
 
 def _left_together(

@@ -56,17 +56,6 @@ class MeanField:
     together: int = 1
     servers: tuple[float, ...] | None = None
 
-    def __post_init__(self) -> None:
-        if not 0 < self.fraction <= 1:
-            raise UsageError(f"fraction is {self.fraction:g}; it must be > 0 and <= 1")
-        if not self.updates > 0:
-            raise UsageError(f"updates is {self.updates:g}; it must be > 0")
-        if self.subsample < 1:
-            raise UsageError(f"subsample is {self.subsample}; it must be 1 or more")
-        if not 0 <= self.renewed < math.inf:
-            raise UsageError(f"renewed is {self.renewed:g}; it must be 0 or more")
-        rows_per_save(self.popularity.size, self.fraction)
-
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
         """Expected lost share from time 0, when everything is saved, to a number of intervals."""
         saves = whole_periods(intervals, self.fraction)
@@ -105,9 +94,8 @@ class MeanField:
             return Left(counted(self._classes, k, saves))
         if tracker == "ssu":
             return self._listed.left(saves)
-        ages = random_age if tracker == "random" else round_robin_age
         made = self.updates * self.fraction
-        return Left(made * ages(k / size, np.arange(1, saves + 1)), slope=1.0)
+        return Left(made * _AGES[tracker](k / size, np.arange(1, saves + 1)), slope=1.0)
 
     def _change_after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
         size, k = self.popularity.size, self._k
@@ -117,10 +105,11 @@ class MeanField:
             return np.zeros(saves)
         if tracker in BY_USE:
             return self._played(tracker, saves)[1]
-        older = older_at_random if tracker == "random" else older_in_turn
         made = self._made.until(np.arange(saves + 1) * self.fraction)
         # A row lost what was made in each of the periods that it is older than.
-        return np.convolve(np.diff(made), older(k / size, np.arange(1, saves + 1)))[:saves]
+        age, share = np.arange(1, saves + 1), k / size
+        older = (1 - share) ** age if tracker == "random" else np.maximum(0.0, 1 - share * age)
+        return np.convolve(np.diff(made), older)[:saves]
 
     def _played(self, tracker: TrackerName, saves: int) -> tuple[Left, NDArray[np.float64]]:
         """Return the rest of a sample of rows, and its movement."""
@@ -164,12 +153,19 @@ class MeanField:
             return counted_in_the_long_run(self._classes, k) / self.updates
         if tracker == "ssu":
             return self._listed.limit() / self.updates
-        ages = random_age if tracker == "random" else round_robin_age
-        return self.fraction * float(ages(k / size, np.array([2**53]))[0])
+        return self.fraction * float(_AGES[tracker](k / size, np.array([2**53]))[0])
 
     @property
     def _k(self) -> int:
-        return rows_per_save(self.popularity.size, self.fraction)
+        """Rows that a save takes."""
+        rows = self.popularity.size
+        k = round(self.fraction * rows)
+        if k == 0:
+            raise UsageError(
+                f"fraction {self.fraction:g} of {rows} rows is less than half a row; save the "
+                "table whole"
+            )
+        return k
 
     @property
     def _classes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -187,16 +183,6 @@ class MeanField:
         if batches is None or batches > _MOST_BATCHES:
             return Listed(*self._classes, self._k, self.subsample)
         return ListedBatches(*self._classes, self._k, self.subsample, batches, self.together)
-
-
-def rows_per_save(rows: int, fraction: float) -> int:
-    """Return how many rows one save takes."""
-    k = round(fraction * rows)
-    if k == 0:
-        raise UsageError(
-            f"fraction {fraction:g} of {rows} rows is less than half a row; save the table whole"
-        )
-    return k
 
 
 def random_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -219,11 +205,5 @@ def round_robin_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.floa
     return np.asarray(young + np.maximum(0.0, 1 - share * turns) * turns)
 
 
-def older_at_random(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Share of the rows that are so many saves old or more if each takes a random `share`."""
-    return np.asarray((1 - share) ** saves)
-
-
-def older_in_turn(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Share of the rows that are so many saves old or more if they are taken in turn."""
-    return np.asarray(np.maximum(0.0, 1 - share * saves))
+#: Of trackers that look at nothing: mean age of a row just after each save.
+_AGES = {"random": random_age, "round-robin": round_robin_age}

@@ -124,15 +124,9 @@ class Popularity:
 
     def top_share(self, fraction: float) -> float:
         """Share of accesses that the most popular `fraction` of the rows receives."""
-        if not 0 <= fraction <= 1:
-            raise UsageError(f"fraction is {fraction:g}; it is a share of the rows, 0 to 1")
         ends = np.concatenate([[0.0], np.cumsum(self.rows)])
         accesses = np.concatenate([[0.0], np.cumsum(self.rows * self.share)])
         return float(np.interp(fraction * ends[-1], ends, accesses))
-
-    def expand(self, dtype: type[np.floating] = np.float64) -> NDArray[np.floating]:
-        """Access probability of every row, shape (size,), the most popular first."""
-        return np.repeat(self.share.astype(dtype), self.rows.astype(np.int64))
 
 
 def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -161,7 +155,6 @@ def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[n
 
 def uniform(rows: int) -> Popularity:
     """Every row as popular as every other."""
-    _check_rows(rows)
     return Popularity(np.array([float(rows)]), np.array([1.0 / rows]))
 
 
@@ -172,9 +165,6 @@ def zipf(rows: int, exponent: float) -> Popularity:
     their mean share. Sums over ranks are exact below rank 1,024, and by the Euler-Maclaurin
     formula with the third derivative above it: right to 1e-12.
     """
-    _check_rows(rows)
-    if not 0 <= exponent < math.inf:
-        raise UsageError(f"exponent is {exponent:g}; a Zipf exponent is 0 (uniform) or more")
     if exponent == 0:
         return uniform(rows)
     ends = _rank_ends(rows)
@@ -198,7 +188,6 @@ def curve(points: Sequence[tuple[float, float]], rows: int) -> Popularity:
     (0, 0) and (1, 1) go without saying. How popularity runs between the points is said in
     `cprsim.rows.popularity`; it passes through each of them.
     """
-    _check_rows(rows)
     served = concentration(points)
     # A class ends at every point as well, so that its share is met to the row.
     marks = [round(share * rows) for share, _ in points]
@@ -216,15 +205,8 @@ def counts(touched: NDArray[np.integer]) -> Popularity:
     Rows whose counts lie within 15 % of each other share a class.
     """
     values, rows = np.unique(np.asarray(touched), return_counts=True)
-    if not len(values) or values[0] < 0 or values[-1] == 0:
-        raise UsageError("no access is counted; counts are 0 or more, and one is positive")
     total = float(values.astype(float) @ rows)
     return _merged(rows[::-1].astype(float), values[::-1] / total)
-
-
-def _check_rows(rows: int) -> None:
-    if rows < 1:
-        raise UsageError(f"rows is {rows}; a table has 1 or more")
 
 
 def _rank_ends(rows: int) -> NDArray[np.int64]:

@@ -17,7 +17,6 @@ from cprsim.runs.summaries import (
     columns_of,
     half_width_of,
     in_columns,
-    quantile,
     statistics,
 )
 
@@ -217,7 +216,7 @@ class Digest:
         """Columns of a summary, as of `cprsim.runs.summaries.statistics`."""
         of = self.policies.index(policy)
         places = [self.columns.index(each) for each in self._measures]
-        median, p95 = (quantile(self._kept[of], share) for share in (0.5, 0.95))
+        median, p95 = np.quantile(self._kept[of], (0.5, 0.95), axis=1)
         half = self.moments.half_width[of, places]
         return in_columns(self._measures, self.moments.mean[of, places], half, median, p95)
 

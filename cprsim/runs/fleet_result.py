@@ -15,7 +15,7 @@ from cprsim.errors import RunError
 from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.engines import Engine
 from cprsim.runs.fleet import Fleet, dotted
-from cprsim.runs.measures import PLANNED, Basis, Rates
+from cprsim.runs.measures import PLANNED, Basis
 from cprsim.runs.result import Result, entry, in_currency
 from cprsim.runs.summaries import ratio_of_sums, tidy
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Columns that measures are worked out with, and no table shows.
-_OF_THE_PLAN: Final = ["peer_bytes_per_s", "checkpoint_bytes", *Rates._fields]
+_OF_THE_PLAN: Final = [*Basis._fields[Basis._fields.index("peer_bytes_per_s") :]]
 #: Percentiles of the jobs by overhead, in tables, and those whose causes are shown as well.
 PERCENTILES: Final = (50, 75, 90, 95, 99)
 BROKEN_DOWN: Final = (50, 75, 90, 95)

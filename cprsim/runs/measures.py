@@ -22,26 +22,8 @@ from cprsim.scenario import Scenario
 Numbers = Any
 
 
-class Rates(NamedTuple):
-    """Numbers behind the measures of money, energy and CO2; not a number where not given.
-
-    `price_per_s`: of a second of wall clock. `price_per_checkpoint`: of a full checkpoint written.
-    `price_per_failure`: of what a failure makes the job read, in the mean. `power_w`: of all
-    machines. `carbon_kg_per_kwh`: CO2.
-    """
-
-    price_per_s: Numbers = math.nan
-    price_per_checkpoint: Numbers = math.nan
-    price_per_failure: Numbers = math.nan
-    power_w: Numbers = math.nan
-    carbon_kg_per_kwh: Numbers = math.nan
-
-
-_NONE = Rates()
-
-
-def rates(scenario: Scenario, policy: str) -> Rates:
-    """Return the rates of one of the scenario's policies.
+def _rates(scenario: Scenario, policy: str) -> dict[str, float]:
+    """Return the fields of a `Basis` that the scenario has prices for.
 
     All machines of the job and the spares that the policy holds ready are paid for, and draw power,
     for as long as the job takes, also while it waits for others. So is memory that the policy
@@ -49,15 +31,14 @@ def rates(scenario: Scenario, policy: str) -> Rates:
     not modelled. The ledger has the bytes that are written; bytes that are read are the mean of
     a failure (`bytes_read_per_failure`) times the failures that struck.
     """
-    prices = scenario.prices
+    prices, found = scenario.prices, dict[str, float]()
     if prices is None:
-        return _NONE
-    found = _NONE
+        return found
     if prices.power_w is not None:
-        found = found._replace(power_w=prices.power_w * sum(_machines(scenario, policy).values()))
+        found["power_w"] = prices.power_w * sum(_machines(scenario, policy).values())
     if prices.carbon_kg_per_kwh is not None:
-        found = found._replace(carbon_kg_per_kwh=prices.carbon_kg_per_kwh)
-    return found if prices.currency is None else _with_money(found, scenario, policy, prices)
+        found["carbon_kg_per_kwh"] = prices.carbon_kg_per_kwh
+    return found if prices.currency is None else found | _of_money(scenario, policy, prices)
 
 
 def _machines(scenario: Scenario, policy: str) -> dict[str, int]:
@@ -70,20 +51,23 @@ def _machines(scenario: Scenario, policy: str) -> dict[str, int]:
     }
 
 
-def _with_money(found: Rates, scenario: Scenario, policy: str, prices: Prices) -> Rates:
+def _of_money(scenario: Scenario, policy: str, prices: Prices) -> dict[str, float]:
     machines = _machines(scenario, policy)
     per_s = math.fsum(count * prices.amount(kind) for kind, count in machines.items())
     model, plan = scenario.model, scenario.plan(policy)
-    if model is None:  # then nothing that is for bytes has a price
-        return found._replace(price_per_s=per_s, price_per_checkpoint=0.0, price_per_failure=0.0)
-    per_s += extra_bytes(plan, model) * prices.amount("memory")
-    per_s += _stored_bytes(plan, model, scenario) * prices.amount("stored")
-    read = bytes_read_per_failure(plan, model, scenario.context) if prices.read else 0.0
-    return found._replace(
-        price_per_s=per_s,
-        price_per_checkpoint=model.checkpoint_bytes * prices.amount("written"),
-        price_per_failure=read * prices.amount("read"),
-    )
+    checkpoint = read = 0.0  # without a model nothing that is for bytes has a price
+    if model is not None:
+        per_s += extra_bytes(plan, model) * prices.amount("memory")
+        per_s += _stored_bytes(plan, model, scenario) * prices.amount("stored")
+        checkpoint = model.checkpoint_bytes * prices.amount("written")
+        if prices.read:
+            bytes_read = bytes_read_per_failure(plan, model, scenario.context)
+            read = bytes_read * prices.amount("read")
+    return {
+        "price_per_s": per_s,
+        "price_per_checkpoint": checkpoint,
+        "price_per_failure": read,
+    }
 
 
 def _stored_bytes(plan: Plan, model: Model, scenario: Scenario) -> float:
@@ -104,7 +88,9 @@ class Basis(NamedTuple):
 
     `useful_s`: useful time, s. `nodes`: of the job; `spares`: machines that are ready in addition.
     `memory_overhead`, `peer_bytes_per_s`: as in `Plan`. `checkpoint_bytes`: of a full one; not a
-    number where the scenario has no `[model]`. The other fields: as in `Rates`.
+    number where the scenario has no `[model]`. Of money, energy and CO2, not a number where not
+    given: `price_per_s` of wall clock; `price_per_checkpoint`, a full one written;
+    `price_per_failure`, what a failure makes the job read, in the mean; `power_w` of all machines.
     """
 
     useful_s: Numbers
@@ -130,7 +116,7 @@ class Basis(NamedTuple):
             plan.memory_overhead,
             plan.peer_bytes_per_s,
             np.nan if model is None else model.checkpoint_bytes,
-            *rates(scenario, policy),
+            **_rates(scenario, policy),
         )
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import Part, SeverityRows
+from cprsim.failures.shared import SharedDraws
 from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline, Timeline
 from cprsim.failures.victims import CauseVictimRows, VictimRows
 from cprsim.job.platform import Outages

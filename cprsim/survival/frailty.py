@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import AGEING
-from cprsim.basics.laws.ended import EndedLives
+from cprsim.basics.laws.law import EndedLives
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 

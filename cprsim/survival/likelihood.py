@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cprsim.basics.laws.gamma import gamma_tail
+from cprsim.basics.laws.ageing import gamma_tail
 from cprsim.errors import LogError
 from cprsim.survival.sample import Floats, Scaled
 

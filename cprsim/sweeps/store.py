@@ -24,13 +24,8 @@ from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
-#: What SQLite adds to the name of a database for a further file, and how that file then begins:
-#: https://sqlite.org/fileformat2.html
-_COMPANIONS: dict[str, tuple[bytes, ...]] = {
-    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
-    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-shm": (),
-}
+#: Files that SQLite makes and deletes next to it.
+_COMPANIONS = (f"{NAME}-journal", f"{NAME}-wal", f"{NAME}-shm")
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
 _TABLES = ("definition", "points", "results")
@@ -90,7 +85,12 @@ class SweepStore:
             If the disk fails.
         """
         path = folder / NAME
-        _check_companions(folder)
+        for each in () if path.exists() else map(folder.joinpath, _COMPANIONS):
+            if each.exists():
+                raise UsageError(
+                    f"--out {folder}: {each.name} is there without {NAME}, and the sweep would "
+                    "delete it; move it, or give another folder"
+                )
         with explained(path):
             folder.mkdir(parents=True, exist_ok=True)
             store = cls(path, _connect(path, "rwc"))
@@ -130,7 +130,7 @@ class SweepStore:
         if not self._connection.in_transaction:
             return False  # an error of the disk has rolled it back
         with explained(self._path):
-            self._wait_for_others(wait_s)
+            self._connection.execute(_wait(wait_s))
             try:
                 self._connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
@@ -142,11 +142,8 @@ class SweepStore:
 
     def _begin(self, wait_s: float) -> None:
         # IMMEDIATE keeps all other writers out from now on, not only from the first write.
-        self._wait_for_others(wait_s)
+        self._connection.execute(_wait(wait_s))
         self._connection.execute("BEGIN IMMEDIATE")
-
-    def _wait_for_others(self, wait_s: float) -> None:
-        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
 
     def _make(self, definition: Definition) -> None:
         for table in _TABLES:
@@ -321,6 +318,11 @@ def _rows(
         yield number, json.loads(text)
 
 
+def _wait(wait_s: float) -> str:
+    """Return the statement by which others are waited for so long."""
+    return f"PRAGMA busy_timeout = {int(1000 * wait_s)}"
+
+
 def _json(document: dict[str, Any]) -> str:
     """Return JSON; errors may name files in letters that UTF-8 lacks, for which it has `?`."""
     text = json.dumps(document, ensure_ascii=False, default=str)
@@ -333,21 +335,3 @@ def _hash(table: str, number: int, text: Any) -> bytes:
 
 def _sha256(data: Any) -> str:
     return hashlib.sha256(data if isinstance(data, bytes) else b"").hexdigest()
-
-
-def _check_companions(folder: Path) -> None:
-    """Raise `UsageError` where SQLite would delete a file that is not its own."""
-    for suffix, starts in _COMPANIONS.items():
-        path = folder / f"{NAME}{suffix}"
-        if not path.exists():
-            continue
-        with path.open("rb") as file:
-            first = file.read(4)
-        why = "is not of SQLite" if first and starts and first not in starts else ""
-        if not (folder / NAME).exists():
-            why = f"is there without {NAME}"
-        if why:
-            raise UsageError(
-                f"--out {folder}: {path.name} {why}, and the sweep would delete it; move it, or "
-                "give another folder"
-            )

@@ -176,15 +176,9 @@ def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:
     number = text.removesuffix("%").strip()
     if _NUMBER.fullmatch(number) and math.isfinite(float(number)):
         return float(number), None if number == text else _SHARE
-    for parse, table in (
-        (units.parse_duration, units.SECONDS),
-        (units.parse_bytes, units.BYTES),
-        (units.parse_rate, units.BYTES_PER_SECOND),
-    ):
-        try:
-            return parse(text), table
-        except UnitError:
-            continue
+    for table in (units.SECONDS, units.BYTES, units.BYTES_PER_SECOND):
+        with suppress(UnitError):
+            return units.parse(text, table), table
     raise UsageError(f'{what}: {whole!r}: {text!r} is no number or quantity, e.g. 8, "28 h", 25%')
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.shared import SharedDraws
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.failures.shared import SharedDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from tests.drawn.numbers import Draws

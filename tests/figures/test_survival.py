@@ -216,11 +216,6 @@ def test_far_in_its_tail_a_gamma_law_fails_at_nearly_the_rate_of_its_scale() -> 
     assert law.hazard(np.array([age_s])) == pytest.approx(k / 5.0 / series, rel=1e-11)
 
 
-def test_a_law_without_a_density_has_no_rate() -> None:
-    with pytest.raises(TypeError, match="the uniform law has no density"):
-        Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))
-
-
 def test_ticks_say_where_they_stand() -> None:
     for case, unit in (("gaps", HOUR), ("briefly", YEAR), ("mixed", 1.0)):
         axes = drawn(case).axes[0]

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import UsageError
 from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
-from cprsim.rows.meanfield import rows_per_save
 from cprsim.rows.movement import Made, OptimizerRule, moved
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers.contract import Tracker
@@ -19,6 +17,11 @@ from cprsim.rows.trackers.contract import Tracker
 _CHUNK = 1 << 18
 # With a Python int instead, `np.add.at` leaves its fast path.
 _ONE = np.int32(1)
+
+
+def of_each_row(popularity: Popularity) -> NDArray[np.float64]:
+    """Access probability of every row, shape (size,), the most popular first."""
+    return np.repeat(popularity.share, popularity.rows.astype(np.int64))
 
 
 class LostByRow(NamedTuple):
@@ -59,11 +62,9 @@ def play(
     Lost updates are in units of `updates`, lost movement in first updates; their scatter is that
     of Poisson numbers.
     """
-    if batch is not None and batch < 1:
-        raise UsageError(f"batch is {batch}; it must be 1 or more")
     rng = np.random.default_rng(seed)
     draw = _Draw(popularity, rng)
-    k = rows_per_save(popularity.size, fraction)
+    k = round(fraction * popularity.size)
     rows_made = _Rows(rule, popularity.size)
     live, saved = rows_made.live, np.zeros(popularity.size, dtype=np.int32)
     saved_place = np.zeros(popularity.size)

@@ -54,10 +54,6 @@ def test_before_the_first_save():
     [
         (lambda: HALVED.average(1.1), "intervals is 1.1; 3 saves reach 1"),
         (lambda: HALVED.average(0.0), "intervals is 0; 3 saves reach 1"),
-        (
-            lambda: LostShare.together([HALVED, LostShare.expected(0.5, np.zeros(3))], [1, 1]),
-            "the tables are not saved at the same times; give all one fraction",
-        ),
     ],
 )
 def test_faults(call, text):

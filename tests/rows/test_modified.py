@@ -6,12 +6,13 @@ import pytest
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.popularity import Popularity, curve, modified, uniform, zipf
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
+from tests.rows.exact import of_each_row
 
 ROWS = 5000
 
 
 def each_its_own(popularity: Popularity) -> Popularity:
-    return Popularity(np.ones(popularity.size), popularity.expand())
+    return Popularity(np.ones(popularity.size), of_each_row(popularity))
 
 
 def zipf_row_by_row(exponent: float) -> Popularity:

@@ -6,6 +6,7 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
+from tests.rows.exact import of_each_row
 
 EULER = 0.5772156649015329
 ZETA_HALF = -1.4603545088095868  # zeta(1/2)
@@ -60,13 +61,6 @@ def test_zipf_of_a_billion_rows_adds_up(rows, exponent):
     assert popularity.top_share(ranks / rows) == pytest.approx(expected, rel=1e-6)
 
 
-def test_classes_grow_with_the_logarithm_of_the_rows():
-    few, many = (len(zipf(rows, 0.9).rows) for rows in (10**6, 10**9))
-
-    assert many < 200
-    assert many - few <= math.ceil(math.log(1000) / math.log(1.15)) + 1
-
-
 def test_zipf_of_exponent_zero_is_uniform():
     for popularity in (zipf(1000, 0), uniform(1000)):
         check(popularity, 1000)
@@ -76,7 +70,7 @@ def test_zipf_of_exponent_zero_is_uniform():
 
 @pytest.mark.parametrize("build", [uniform, lambda n: zipf(n, 1.0), lambda n: curve([(0.2, 1)], n)])
 def test_a_table_of_one_row(build):
-    assert build(1).expand().tolist() == [1.0]
+    assert of_each_row(build(1)).tolist() == [1.0]
 
 
 def test_a_curve_passes_through_its_points_and_is_concave():
@@ -105,12 +99,12 @@ def test_the_tail_of_a_curve_falls_to_the_square_of_its_chord():
     """From slope 1 with mean 1/4: the last rows have 1/16 of the mean row's accesses."""
     popularity = curve([(0.2, 0.8)], 10**6)
 
-    assert popularity.expand()[-1] * 10**6 == pytest.approx(1 / 16, rel=0.2)
-    assert popularity.expand()[-1] * 10**6 >= 1 / 16
+    assert of_each_row(popularity)[-1] * 10**6 == pytest.approx(1 / 16, rel=0.2)
+    assert of_each_row(popularity)[-1] * 10**6 >= 1 / 16
 
 
 def test_a_straight_curve_is_uniform():
-    assert curve([(0.2, 0.2), (0.7, 0.7)], 1000).expand() == pytest.approx(1e-3)
+    assert of_each_row(curve([(0.2, 0.2), (0.7, 0.7)], 1000)) == pytest.approx(1e-3)
 
 
 def test_a_curve_with_rows_that_nobody_touches():
@@ -118,7 +112,7 @@ def test_a_curve_with_rows_that_nobody_touches():
 
     check(popularity, 1000)
     assert popularity.top_share(0.25) == pytest.approx(1)
-    assert (popularity.expand()[250:] == 0).all()
+    assert (of_each_row(popularity)[250:] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +146,7 @@ def test_counts_keep_rows_that_nobody_touched():
     popularity = counts(np.array([0, 5, 1, 0, 1, 13]))
 
     check(popularity, 6)
-    assert popularity.expand() == pytest.approx(np.array([13, 5, 1, 1, 0, 0]) / 20)
+    assert of_each_row(popularity) == pytest.approx(np.array([13, 5, 1, 1, 0, 0]) / 20)
 
 
 def test_like_counts_share_a_class_and_their_mean():
@@ -160,35 +154,3 @@ def test_like_counts_share_a_class_and_their_mean():
 
     assert popularity.rows.tolist() == [1.0, 3.0]
     assert popularity.share == pytest.approx([400 / 703, 101 / 703])
-
-
-def test_rows_one_by_one():
-    popularity = zipf(1000, 1.0)
-
-    assert popularity.expand().sum() == pytest.approx(1)
-    assert popularity.expand(np.float32).dtype == np.float32
-    assert popularity.expand()[:8] * 8 == pytest.approx(
-        popularity.expand()[0] * 8 / np.arange(1, 9)
-    )
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: uniform(0), "rows is 0; a table has 1 or more"),
-        (lambda: zipf(9, -1.0), "exponent is -1; a Zipf exponent is 0 (uniform) or more"),
-        (lambda: zipf(9, math.nan), "exponent is nan; a Zipf exponent is 0 (uniform) or more"),
-        (
-            lambda: uniform(9).top_share(12.5),
-            "fraction is 12.5; it is a share of the rows, 0 to 1",
-        ),
-        (
-            lambda: counts(np.zeros(4, int)),
-            "no access is counted; counts are 0 or more, and one is positive",
-        ),
-    ],
-)
-def test_faults(call, text):
-    with pytest.raises(UsageError) as error:
-        call()
-    assert str(error.value) == text

@@ -10,6 +10,7 @@ from cprsim.basics.schema import Section
 from cprsim.errors import LogError
 from cprsim.rows.readers import read_accesses, read_curve
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
+from tests.rows.exact import of_each_row
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 LOCALITY = DATA / "dlrm_locality_stats/locality_summary.csv"
@@ -38,8 +39,8 @@ def test_what_the_forms_mean(tmp_path):
     file = tmp_path / "curve.csv"
     file.write_text("rows_share,accesses_share\n0.1,0.6\n0.5,0.9\n")
 
-    assert skew("uniform").popularity(10).expand() == pytest.approx(0.1)
-    zipf = skew({"zipf": 1}).popularity(3).expand()
+    assert of_each_row(skew("uniform").popularity(10)) == pytest.approx(0.1)
+    zipf = of_each_row(skew({"zipf": 1}).popularity(3))
     assert zipf == pytest.approx(np.array([6, 3, 2]) / 11)
     popularity = skew({"curve": str(file)}).popularity(1000)
     assert [popularity.top_share(share) for share in (0.1, 0.5)] == pytest.approx([0.6, 0.9])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from cprsim.rows.trackers import MFU, SCAR
 from cprsim.rows.trackers.ranking import CHUNK, largest, rotating_start
-from tests.rows.baselines import Random, RoundRobin
 
 ROWS = 12
 IDS = st.lists(st.integers(0, ROWS - 1), max_size=10)
@@ -54,27 +53,6 @@ def test_mfu_is_counting_in_a_dict(history: list[tuple[list[list[int]], int]]) -
 
 
 # Every touch moves a row as far as any other, in a direction of its own: exact in float32.
-@given(HISTORY, st.sampled_from([(ROWS,), (ROWS, 1), (ROWS, 3)]))
-@settings(max_examples=60, deadline=None)
-def test_scar_is_mfu_when_touches_change_all_rows_equally(
-    history: list[tuple[list[list[int]], int]], shape: tuple[int, ...]
-) -> None:
-    table = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    step = np.zeros_like(table)
-    step.reshape(ROWS, -1)[np.arange(ROWS), np.arange(ROWS) % step[0].size] = (-0.5) ** 2
-    scar, mfu = SCAR(table), MFU(ROWS)
-    for batches, k in history:
-        for ids in batches:
-            for row in ids:
-                table[row] += step[row]
-            scar.observe(np.array(ids))
-            mfu.observe(np.array(ids))
-        chosen = mfu.select(k)
-        assert sorted(scar.select(k)) == sorted(chosen)
-        scar.saved(chosen)
-        mfu.saved(chosen)
-
-
 @given(st.integers(0, 2**32), st.integers(0, 40))
 @settings(max_examples=50, deadline=None)
 def test_scar_ranks_by_the_change_since_the_save(seed: int, k: int) -> None:
@@ -145,14 +123,6 @@ def test_a_counter_stays_at_its_largest_value() -> None:
     assert tracker._counts.tolist() == [1, 0, 8, 0]
 
 
-def test_the_largest_count_is_looked_up_only_when_it_may_be_full() -> None:
-    tracker = MFU(2)
-    tracker.observe(np.array([0, 0, 0, 1]))
-    tracker._bound = 2**31 - 2  # as after so many accesses, of rows saved since
-    tracker.observe(np.array([1, 1, 1]))
-    assert (tracker._bound, tracker._counts.tolist()) == (3 + 3, [3, 4])
-
-
 # --- Ranking -------------------------------------------------------------------------------------
 
 
@@ -198,38 +168,3 @@ def test_ties_favour_no_row_in_the_long_run() -> None:
         taken[chosen] += 1
         tracker.saved(np.arange(32))
     assert abs(taken - 50).max() <= 3
-
-
-# --- Baselines -----------------------------------------------------------------------------------
-
-
-def test_round_robin_goes_round() -> None:
-    tracker, taken = RoundRobin(5), []
-    for _ in range(4):
-        taken.append(tracker.select(2).tolist())
-        tracker.saved(tracker.select(2))
-    assert taken == [[0, 1], [2, 3], [4, 0], [1, 2]]
-    tracker.saved(np.array([3]))  # only the first of the two that it would have saved
-    assert tracker.select(9).tolist() == [4, 0, 1, 2, 3]
-
-
-def test_random_is_uniform_and_draws_anew_after_each_save() -> None:
-    # 2,000 draws of 3 of 10: a row comes 600 times, standard deviation sqrt(2000 x 0.3 x 0.7).
-    tracker, taken, repeated = Random(10, seed=1), np.zeros(10), 0
-    for _ in range(2000):
-        chosen = tracker.select(3)
-        taken[chosen] += 1
-        tracker.saved(chosen)
-        repeated += sorted(chosen) == sorted(tracker.select(3))
-    assert np.abs(taken - 600).max() < 4 * (2000 * 0.3 * 0.7) ** 0.5
-    # Of C(10, 3) = 120 sets the same one comes twice in a row with probability 1/120: 16.7 times.
-    assert abs(repeated - 2000 / 120) < 4 * (2000 / 120) ** 0.5
-    assert sorted(tracker.select(11)) == list(range(10))
-
-
-def test_random_differs_by_seed() -> None:
-    first, second, third = (
-        Random(1000, seed).select(9).tolist() for seed in (1, 2, np.random.default_rng(1))
-    )
-    assert first != second
-    assert first == third

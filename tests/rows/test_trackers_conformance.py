@@ -1,10 +1,10 @@
 """Every shipped tracker through the suite that cprsim ships, and broken ones that it must catch."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
@@ -62,145 +62,71 @@ class TestRandom(TrackerConformance):
 
 # --- The suite finds what is wrong ---------------------------------------------------------------
 
-BROKEN: list[tuple[type[MFU], str, str]] = []
+
+def scrambled(tracker: MFU, k: int) -> NDArray[Any]:
+    """A choice that no seed repeats."""
+    vars(tracker).setdefault("_seed", np.random.default_rng().integers(1 << 30))
+    return np.random.default_rng(tracker._seed).permutation(MFU.select(tracker, 2 * k))[:k]
 
 
-def breaks(test: str, text: str) -> Callable[[type[MFU]], type[MFU]]:
-    """A test of the suite finds such a tracker, and says this."""
-
-    def noted(broken: type[MFU]) -> type[MFU]:
-        BROKEN.append((broken, test, text))
-        return broken
-
-    return noted
+def filled(tracker: MFU, k: int) -> NDArray[Any]:
+    """Rows that nobody touched, where those that were are too few."""
+    chosen = MFU.select(tracker, k)
+    return np.concatenate((chosen, np.setdiff1d(np.arange(tracker._counts.size), chosen)))[:k]
 
 
-@breaks("selects_distinct_rows_of_the_table", "gives a row twice")
-class Twice(MFU):
-    def select(self, k):
-        return np.repeat(super().select(k), 2)[:k]
+def saving(tracker: MFU, k: int) -> NDArray[Any]:
+    chosen = MFU.select(tracker, k)
+    tracker.saved(chosen)
+    return chosen
 
 
-@breaks("selects_distinct_rows_of_the_table", r"select\(1\) .* gives 2 rows")
-@breaks("selects_none_of_none", r"select\(0\) gives 1 rows")
-class TooMany(MFU):
-    def select(self, k):
-        return super().select(k + 1)
+def kept(tracker: MFU, k: int) -> NDArray[Any]:
+    """The array of the last answer, where that hasn't changed."""
+    now = k, tracker._counts.tobytes()
+    if getattr(tracker, "kept", (None,))[0] != now:
+        tracker.kept = now, MFU.select(tracker, k)
+    return tracker.kept[1]
 
 
-@breaks("selects_distinct_rows_of_the_table", "gives rows .* of a table of 1000")
-class OneOff(MFU):
-    def select(self, k):
-        return super().select(k) + 1000
+def clear_all(tracker: MFU, rows: NDArray[Any]) -> None:
+    if np.size(rows):
+        tracker._counts[:] = 0
 
 
-@breaks("selects_distinct_rows_of_the_table", "not a flat array of int64")
-class Narrow(MFU):
-    def select(self, k):
-        return super().select(k).astype(np.int32)
+def count_once(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    if np.size(rows) and np.min(rows) >= 0 and np.max(rows) < tracker._counts.size:
+        tracker._counts[rows] += 1
+    else:
+        MFU.observe(tracker, rows)
 
 
-@breaks("selecting_changes_nothing", "and called again")
-class SelectSaves(MFU):
-    def select(self, k):
-        chosen = super().select(k)
-        self.saved(chosen)
-        return chosen
+def count_last_twice(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    MFU.observe(tracker, rows)
+    if np.size(rows):
+        tracker._counts[np.ravel(rows)[-1]] += 1
 
 
-@breaks("selects_touched_rows_alone", "nothing was touched, but")
-class Fills(MFU):
-    def select(self, k):
-        chosen = super().select(k)
-        others = np.setdiff1d(np.arange(self._counts.size), chosen)
-        return np.concatenate((chosen, others))[:k]
+def miss_unsigned(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    if np.asarray(rows).dtype != np.uint32:
+        MFU.observe(tracker, rows)
 
 
-@breaks("selects_touched_rows_alone", "touched rows none is selected")
-class Idle(MFU):
-    def select(self, k):
-        return super().select(0)
+def move_ties(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    MFU.observe(tracker, rows)
+    tracker._saves += 1
 
 
-@breaks("saved_rows_rest_until_touched", "have just been saved")
-class NeverClears(MFU):
-    def saved(self, rows):
-        pass
+def take_one_by_one(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    MFU.observe(tracker, np.ravel(rows)[:1])
+    MFU.observe(tracker, np.ravel(rows)[1:])
 
 
-@breaks("saved_rows_rest_until_touched", "though they weren't saved")
-class ClearsAll(MFU):
-    def saved(self, rows):
-        if np.size(rows):
-            self._counts[:] = 0
+def sort(tracker: MFU, rows: NDArray[Any], _: object = None) -> None:
+    MFU.observe(tracker, rows)
+    np.asarray(rows).sort()
 
 
-@breaks("every_access_counts", "was accessed .* times, but")
-class OncePerBatch(MFU):
-    def observe(self, rows, values=None):
-        super().observe(np.unique(rows))
-
-
-@breaks("every_access_counts", "was accessed .* times, but")
-class LostDuplicates(MFU):
-    def observe(self, rows, values=None):
-        super().observe(np.empty(0, dtype=int))
-        if np.size(rows) and np.min(rows) >= 0 and np.max(rows) < self._counts.size:
-            self._counts[rows] += 1
-        else:
-            super().observe(rows)
-
-
-@breaks("order_in_a_batch_does_not_matter", "where each batch is shuffled")
-class LastComesFirst(MFU):
-    def observe(self, rows, values=None):
-        super().observe(rows)
-        if np.size(rows):
-            self._counts[np.ravel(rows)[-1]] += 1
-
-
-@breaks("type_and_shape_do_not_matter", "where ids are uint32")
-class TakesSigned(MFU):
-    def observe(self, rows, values=None):
-        if np.asarray(rows).dtype != np.uint32:
-            super().observe(rows)
-
-
-@breaks("type_and_shape_do_not_matter", "where batches have two axes")
-class FlatOnly(MFU):
-    def observe(self, rows, values=None):
-        super().observe(rows if np.ndim(rows) == 1 else rows[:0])
-
-
-@breaks("nothing_observed_changes_nothing", "where empty batches come")
-class EmptyIsABatch(MFU):
-    def observe(self, rows, values=None):
-        super().observe(rows)
-        self._saves += 1
-
-
-@breaks("unknown_rows_are_refused", "observe took row -1 of a table of 1000")
-class WrapsAround(MFU):
-    def observe(self, rows, values=None):
-        super().observe(np.asarray(rows, dtype=int) % self._counts.size)
-
-
-@breaks("unknown_rows_are_refused", "where unknown rows come")
-class HalfDone(MFU):
-    def observe(self, rows, values=None):
-        ids = np.ravel(rows)
-        super().observe(ids[:1])
-        super().observe(ids[1:])
-
-
-@breaks("keeps_hands_off_arrays_of_others", "changes the ids")
-class SortsTheBatch(MFU):
-    def observe(self, rows, values=None):
-        super().observe(rows)
-        np.asarray(rows).sort()
-
-
-@breaks("keeps_hands_off_arrays_of_others", "where batches are reused")
 class KeepsTheBatch(MFU):
     last = np.empty(0, dtype=int)
 
@@ -215,44 +141,54 @@ class KeepsTheBatch(MFU):
         return super().select(k)
 
 
-@breaks("keeps_hands_off_arrays_of_others", "where its answers are written to")
-class GivesItsOwn(MFU):
-    def select(self, k):
-        if not hasattr(self, "kept") or self.kept[0] != (k, self._counts.tobytes()):
-            self.kept = (k, self._counts.tobytes()), super().select(k)
-        return self.kept[1]
+#: The test of the suite that finds what is broken, what it says, and a method of MFU in its place.
+DISTINCT, RESTS = "selects_distinct_rows_of_the_table", "saved_rows_rest_until_touched"
+ALIKE, HANDS_OFF = "type_and_shape_do_not_matter", "keeps_hands_off_arrays_of_others"
+BROKEN: list[tuple[str, str, str, Any]] = [
+    (DISTINCT, "gives a row twice", "select",
+     lambda tracker, k: np.repeat(MFU.select(tracker, k), 2)[:k]),
+    (DISTINCT, r"select\(1\) .* gives 2 rows", "select",
+     lambda tracker, k: MFU.select(tracker, k + 1)),
+    ("selects_none_of_none", r"select\(0\) gives 1 rows", "select",
+     lambda tracker, k: MFU.select(tracker, k + 1)),
+    (DISTINCT, "gives rows .* of a table of 1000", "select",
+     lambda tracker, k: MFU.select(tracker, k) + 1000),
+    (DISTINCT, "not a flat array of int64", "select",
+     lambda tracker, k: MFU.select(tracker, k).astype(np.int32)),
+    ("selecting_changes_nothing", "and called again", "select", saving),
+    ("selects_touched_rows_alone", "nothing was touched, but", "select", filled),
+    ("selects_touched_rows_alone", "touched rows none is selected", "select",
+     lambda tracker, _: MFU.select(tracker, 0)),
+    (RESTS, "have just been saved", "saved", lambda *_: None),
+    (RESTS, "though they weren't saved", "saved", clear_all),
+    ("every_access_counts", "was accessed .* times, but", "observe",
+     lambda tracker, rows, _=None: MFU.observe(tracker, np.unique(rows))),
+    ("every_access_counts", "was accessed .* times, but", "observe", count_once),
+    ("order_in_a_batch_does_not_matter", "where each batch is shuffled", "observe",
+     count_last_twice),
+    (ALIKE, "where ids are uint32", "observe", miss_unsigned),
+    (ALIKE, "where batches have two axes", "observe",
+     lambda tracker, rows, _=None: MFU.observe(tracker, rows if np.ndim(rows) == 1 else rows[:0])),
+    ("nothing_observed_changes_nothing", "where empty batches come", "observe", move_ties),
+    ("unknown_rows_are_refused", "took row -1 of a table of 1000", "observe",
+     lambda tracker, rows, _=None: MFU.observe(tracker, np.asarray(rows, int) % 1000)),
+    ("unknown_rows_are_refused", "where unknown rows come", "observe", take_one_by_one),
+    (HANDS_OFF, "changes the ids", "observe", sort),
+    (HANDS_OFF, "where batches are reused", "", KeepsTheBatch),
+    (HANDS_OFF, "where its answers are written to", "select", kept),
+    ("same_history_gives_the_same_selections", "where played again", "select", scrambled),
+    ("memory_is_constant", "memory_bytes was 4000, and 4001", "memory_bytes",
+     property(lambda tracker: 4000 + tracker._saves)),
+    ("memory_is_constant", "memory_bytes is 1000, not 4000", "memory_bytes", 1000),
+    ("one_row_is_a_table", r"save 0 of the only row: \[\] is selected", "select",
+     lambda tracker, k: MFU.select(tracker, k if tracker._counts.size > 1 else 0)),
+]  # fmt: skip
 
 
-@breaks("same_history_gives_the_same_selections", "where played again")
-class Unseeded(MFU):
-    def select(self, k):
-        if not hasattr(self, "_seed"):
-            self._seed = np.random.default_rng().integers(1 << 30)
-        return np.random.default_rng(self._seed).permutation(super().select(2 * k))[:k]
+@pytest.mark.parametrize(("test", "text", "method", "instead"), BROKEN)
+def test_the_suite_names_what_is_broken(test: str, text: str, method: str, instead: Any) -> None:
+    broken = type("Broken", (MFU,), {method: instead}) if method else instead
 
-
-@breaks("memory_is_constant", "memory_bytes was 4000, and 4001")
-class Grows(MFU):
-    @property
-    def memory_bytes(self):
-        return 4000 + self._saves
-
-
-@breaks("memory_is_constant", "memory_bytes is 1000, not 4000")
-class Understates(MFU):
-    @property
-    def memory_bytes(self):
-        return 1000
-
-
-@breaks("one_row_is_a_table", r"save 0 of the only row: \[\] is selected")
-class NotForOne(MFU):
-    def select(self, k):
-        return super().select(k if self._counts.size > 1 else 0)
-
-
-@pytest.mark.parametrize(("broken", "test", "text"), BROKEN)
-def test_the_suite_names_what_is_broken(broken: type[MFU], test: str, text: str) -> None:
     class Suite(TrackerConformance):
         memory_bytes = 4000
 

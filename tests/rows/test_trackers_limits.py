@@ -111,20 +111,3 @@ def test_errors_say_what_is_wrong(call, text: str) -> None:
     with pytest.raises(UsageError) as error:
         call()
     assert str(error.value) == text
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        MFU,
-        lambda rows: SSU(rows, 2),
-        lambda rows: SCAR(np.zeros(rows)),
-    ],
-)
-def test_every_tracker_checks_its_arguments(make) -> None:
-    tracker = make(5)
-    with pytest.raises(UsageError, match="k = -1"):
-        tracker.select(-1)
-    for told in (tracker.observe, tracker.saved):
-        with pytest.raises(UsageError, match="row 5 is not in the table"):
-            told(np.array([5]))

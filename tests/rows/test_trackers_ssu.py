@@ -93,20 +93,6 @@ def test_ssu_evicts_as_one_id_after_the_other_would() -> None:
     assert statistic < 38 + 4 * 8.7
 
 
-def test_ssu_evicts_every_place_alike() -> None:
-    # 4 of 8 places stay free of a batch of 4 with probability (7/8)^4 each: 0.586.
-    runs, stayed = 2000, np.zeros(8)
-    for seed in range(runs):
-        tracker = SSU(12, 8, 1, seed)
-        tracker.observe(np.arange(8))
-        tracker.observe(np.arange(8, 12))
-        chosen = tracker.select(8)
-        stayed[chosen[chosen < 8]] += 1
-    expected = (7 / 8) ** 4
-    error = (expected * (1 - expected) / runs) ** 0.5
-    assert np.abs(stayed / runs - expected).max() < 4 * error
-
-
 def test_ssu_looks_at_the_first_batch_of_every_period() -> None:
     tracker = SSU(10, 10, period=3)
     for row in range(8):
@@ -122,23 +108,3 @@ def test_ssu_gives_those_first_that_have_waited_longest() -> None:
     assert tracker.select(2).tolist() == [7, 2]
     tracker.saved(np.array([2, 3]))
     assert tracker.select(9).tolist() == [7, 9, 4]
-
-
-def test_ssu_favours_no_row_of_a_batch() -> None:
-    # 2 of 8 that came together: each is among them with probability 1/4.
-    runs, taken = 2000, np.zeros(8)
-    for seed in range(runs):
-        tracker = SSU(8, 8, 1, seed)
-        tracker.observe(np.arange(8))
-        taken[tracker.select(2)] += 1
-    assert np.abs(taken / runs - 1 / 4).max() < 4 * (1 / 4 * 3 / 4 / runs) ** 0.5
-
-
-def test_a_generator_given_to_ssu_is_the_one_that_evicts() -> None:
-    def lists(generator: np.random.Generator) -> list[int]:
-        tracker = SSU(100, 5, 1, generator)
-        tracker.observe(np.arange(100))
-        return tracker.select(5).tolist()
-
-    assert lists(np.random.default_rng(3)) == lists(np.random.default_rng(3))
-    assert lists(np.random.default_rng(3)) != lists(np.random.default_rng(4))

@@ -8,6 +8,7 @@ from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers import MFU
+from tests.rows.exact import of_each_row
 from tests.sim.learned import State
 
 ROWS, SERVERS, LENGTH = 40_000, 4, 3.0  # the job is three intervals long
@@ -24,7 +25,7 @@ def events(fraction: float, failures: Events) -> Events:
 def played(popularity: Popularity, fraction: float, failures: Events, seed: int) -> list[int]:
     """Updates lost in each failure: every server has rows, counters and a tracker of its own."""
     rng = np.random.default_rng(seed)
-    shares = np.split(rng.permutation(popularity.expand()), SERVERS)
+    shares = np.split(rng.permutation(of_each_row(popularity)), SERVERS)
     shards = [(share, np.zeros(len(share), int)) for share in shares]
     trackers = [MFU(len(share)) for share in shares]
     losses, before = [], 0.0

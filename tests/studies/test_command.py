@@ -66,7 +66,7 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(
     wait_until(shut.waiting)  # in the midst of the second run
     killed.kill()
     killed.communicate(timeout=HANGS_S)  # all that it had started has gone as well
-    assert len([*temporary.glob(".cprsim-*/*")]) > 1  # sockets and checkpoints of its servers
+    assert len([*temporary.glob(".cprsim_*/*")]) > 1  # sockets and checkpoints of its servers
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in out.glob("runs/*")}
     assert sum(path.suffix == ".json" for path in before) == 1
 
@@ -75,7 +75,7 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(
     printed, errors = done.communicate(timeout=800)
 
     assert done.returncode == 0, errors
-    assert [*temporary.glob(".cprsim-*")] == []
+    assert [*temporary.glob(".cprsim_*")] == []
     for path, (changed_ns, content) in before.items():
         if path.suffix == ".json":
             assert (path.stat().st_mtime_ns, path.read_bytes()) == (changed_ns, content)

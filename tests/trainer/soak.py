@@ -57,7 +57,7 @@ def _soak(kills, seed, folder):
         failures += found.failures
         struck += found.struck
         replaced += found.replaced
-        assert not list(folder.glob(".cprsim-*"))
+        assert not list(folder.glob(".cprsim_*"))
         there = _gone_but(there)
     return Soaked(runs, failures, struck, replaced)
 

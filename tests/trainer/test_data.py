@@ -9,6 +9,7 @@ import pytest
 from cprsim.errors import UsageError
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
 from cprsim.trainer.data import Planted
+from tests.rows.exact import of_each_row
 from tests.trainer.sources import criteo, movielens
 
 SMALL = {"samples": 1000, "test_samples": 300, "batch_size": 64}
@@ -83,7 +84,7 @@ def test_rows_are_as_popular_as_asked() -> None:
     skew = Skew(name="dlrm-production").popularity(2000)
     counts = np.bincount(ids, minlength=2000)
     # Counts as NumPy draws them from the same popularity: whichever come out largest.
-    drawn = np.random.default_rng(0).multinomial(ids.size, skew.expand(), size=50)
+    drawn = np.random.default_rng(0).multinomial(ids.size, of_each_row(skew), size=50)
     for share, accesses in DLRM_PRODUCTION:
         top = round(share * 2000)
         ours, theirs = (np.sort(each)[..., -top:].sum(-1) / ids.size for each in (counts, drawn))

@@ -6,11 +6,9 @@ One class a law, whoever asks: who draws traces, fits lives, or shows both in a 
 from collections.abc import Callable
 from typing import Final
 
-from cprsim.basics.laws.gamma import Gamma
+from cprsim.basics.laws.ageing import Gamma, Lognormal, Weibull
 from cprsim.basics.laws.law import AgeingLaw, Law
-from cprsim.basics.laws.lognormal import Lognormal
 from cprsim.basics.laws.plain import Deterministic, Exponential, Uniform
-from cprsim.basics.laws.weibull import Weibull
 
 #: By name, those that are given by their mean alone, and by their mean and their shape or cv.
 BY_MEAN: Final[dict[str, Callable[[float], Law]]] = {

@@ -4,14 +4,47 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cprsim.basics.laws.ended import EndedLives, Floats
-
+Floats = NDArray[np.float64]
+_TINY: Final = float(np.finfo(np.float64).tiny)
+_MOST_LOG: Final = 300.0  # of numbers whose product a float can hold
 Key = tuple[object, ...]
 Size = int | tuple[int, ...]
 
 #: Of an integral of the survival, which is then good to 1e-5 for all laws but listed values.
 _POINTS: Final = 2001
+
+
+def log(values: Floats) -> Floats:
+    """Logarithms of values that may round to 0 or below."""
+    return np.asarray(np.log(np.maximum(values, _TINY)))
+
+
+def power(logs: Floats) -> Floats:
+    """Numbers of these logarithms, or the largest whose product with another a float can hold."""
+    return np.asarray(np.exp(np.minimum(logs, _MOST_LOG)))
+
+
+class EndedLives:
+    """Lives by node: the sums that densities at any pace take.
+
+    `lasted`: shape (n,); `node`: whose each is, a number below `nodes`, shape (n,).
+    """
+
+    def __init__(self, lasted: Floats, node: NDArray[np.int64], nodes: int) -> None:
+        self._lasted, self._node, self._nodes = lasted, node, nodes
+        self.count = self.total(np.ones(len(lasted)))
+        self.logs = log(lasted)
+        self.of_logs, self.of_squares = self.total(self.logs), self.total(self.logs**2)
+
+    def total(self, values: Floats) -> Floats:
+        """Sums of a value of each life by node, shape (nodes, 1)."""
+        return np.bincount(self._node, values, self._nodes).astype(np.float64)[:, np.newaxis]
+
+    def powers(self, shape: float) -> Floats:
+        """Sums of that power of each, shape (nodes, 1)."""
+        return self.total(power(shape * self.logs))
 
 
 class Law(ABC):
@@ -59,20 +92,19 @@ class Law(ABC):
         until = ((alive[1:] + alive[:-1]) / 2 * np.diff(t)).sum()
         return float(1 - alive[-1]), float(until)
 
-
-class FailureLaw(Law):
-    """A law with a density, of lives that end in a failure: one that can be fitted."""
-
-    @abstractmethod
     def hazard(self, age: Floats) -> Floats:
-        """Failure rate at that age (> 0, any shape): density / survival."""
+        """Failure rate at that age (> 0, any shape): density / survival.
 
-    @abstractmethod
+        Of laws that can be fitted, as is `quantile`.
+        """
+        raise NotImplementedError
+
     def quantile(self, survival: Floats) -> Floats:
         """Durations that are outlasted with these chances (between 0 and 1; any shape)."""
+        raise NotImplementedError
 
 
-class AgeingLaw(FailureLaw):
+class AgeingLaw(Law):
     """A law of one shape, whose failure rate goes with age. Its logarithms hold far in its tail."""
 
     @abstractmethod

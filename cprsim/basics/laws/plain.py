@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cprsim.basics.laws.ended import Floats
-from cprsim.basics.laws.law import FailureLaw, Law, Size
+from cprsim.basics.laws.law import Floats, Law, Size
 
 
-class Exponential(FailureLaw):
+class Exponential(Law):
     """Failures at one rate, whatever the age."""
 
     def __init__(self, mean: float) -> None:

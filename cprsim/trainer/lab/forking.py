@@ -22,7 +22,7 @@ _NEEDED = (
 )
 #: Longest path of a Unix socket, B: macOS has room for 104 with the 0 at the end, Linux for 108.
 _LONGEST_PATH = 103
-#: What comes behind the folder of temporary files: `/.cprsim-12345678/listener-12345678`, and more.
+#: What comes behind the folder of temporary files: `/.cprsim_12345678/listener-12345678`, and more.
 _BEHIND = 40
 
 

@@ -5,9 +5,13 @@ A currency is any three letters. What a price is for is a unit of a closed table
 
 import math
 import re
-from typing import NamedTuple
+from functools import partial
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from cprsim.basics.errors import UnitError
+from cprsim.basics.schema import NUMBER, RANGE, UNIT
 from cprsim.basics.units import BYTES, MOST, SECONDS
 
 #: Hours in a month, as clouds bill them: 8,760 h of a year / 12.
@@ -80,3 +84,23 @@ def format_price(price: Price, units: PricedUnits) -> str:
             return f"{number} {price.currency}/{unit}"
     base = next(unit for unit, factor in units.factors.items() if factor == 1.0)
     return f"{price.amount!r} {price.currency}/{base}"
+
+
+def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+    described = {
+        "type": "string",
+        "pattern": rf"^\s*{NUMBER}\s*[A-Za-z]{{3}}/[A-Za-z/]+\s*$",
+        UNIT: f"{of.kind}, in any currency",
+        RANGE: ">= 0",
+        "examples": [of.example],
+    }
+    return (
+        BeforeValidator(partial(parse_price, units=of)),
+        PlainSerializer(lambda price: format_price(price, of), return_type=str),
+        WithJsonSchema(described),
+    )
+
+
+PricePerTime = Annotated[InstanceOf[Price], *_price(PER_TIME)]
+PricePerSize = Annotated[InstanceOf[Price], *_price(PER_SIZE)]
+PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]

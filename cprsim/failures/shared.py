@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.laws.ended import Floats
+from cprsim.basics.laws.law import Floats
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 
 _Any = TypeVar("_Any")
