@@ -345,6 +345,13 @@ def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
     assert table(told, 0.018)["told"].tolist() == ["a is the only one"]
 
 
+def test_full_recovery_keeps_to_a_bound_however_few_failures_it_met():
+    told = Told().add({"x": 1}, a=[3.0, 3.1])
+    told.results[0][0].measures[list(MEASURES).index("failures")] = 0.0
+
+    assert table(told, 0.0)["told"].tolist() == ["a is the only one"]
+
+
 def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
     told = Told()
     for number in (0, 1):

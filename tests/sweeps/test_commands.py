@@ -148,6 +148,17 @@ def test_csv_goes_to_stdout_or_to_a_file(capsys):
     assert Path("t.csv").read_text() == out
 
 
+def test_parquet_keeps_what_the_table_has(capsys):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    swept(capsys, *VARY)
+
+    assert run(capsys, "export", "out", "--format", "parquet", "--out", "t.parquet")[0] == 0
+    pandas.testing.assert_frame_equal(
+        pandas.read_parquet("t.parquet"), cprsim.Sweep(Path("out")).table, check_dtype=False
+    )
+
+
 NEITHER = (
     "holds no sweep and no run; name a folder given to cprsim sweep --out, or to cprsim run --out"
 )

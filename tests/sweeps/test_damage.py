@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim.errors import CprsimError, UsageError
+from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.sweeps import driver, export, store, tasks
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
@@ -230,6 +230,21 @@ def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, qui
     with pytest.raises(UsageError) as of_reader:
         exported(tmp_path)
     assert str(of_reader.value) == str(error.value)
+
+
+def test_an_error_of_the_disk_is_no_damage(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / NAME, tmp_path)
+
+    def fails(*_):
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+        raise error
+
+    monkeypatch.setattr(store, "_holds_sweep", fails)
+    with pytest.raises(RunError) as error:
+        exported(tmp_path)
+
+    assert str(error.value) == f"{tmp_path / NAME}: disk I/O error"
 
 
 def test_a_reader_takes_what_is_not_finished_for_no_damage(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 import cprsim as package
@@ -81,6 +82,38 @@ def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(
 
     assert done.returncode == 0, done.stderr
     assert exported(folder) == unharmed
+
+
+def test_a_sweep_goes_on_where_it_was(file, unharmed, tmp_path, gate, start):
+    shut = gate(2)
+    process = start(shut, *asked(file, tmp_path, 1))
+    wait_until(shut.waiting)
+    kill(process)
+    halfway = exported(tmp_path).splitlines()
+    done = cprsim(*asked(file, tmp_path, 1))
+
+    # In order, with one worker: two points are done.
+    assert halfway == unharmed.splitlines()[: 1 + 2 * 2]
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == unharmed
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Whether it runs no more; where nobody waits for orphans, its id stays."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
+    shut = gate(0)
+    process = start(shut, *asked(file, tmp_path, 2))
+    wait_until(lambda: len(shut.waiting()) == 2)
+    workers = [psutil.Process(pid) for pid in shut.waiting()]
+    kill(process)
+
+    wait_until(lambda: all(map(has_ended, workers)))
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_time(file, unharmed, tmp_path, gate, start):
@@ -159,3 +192,56 @@ def test_an_interrupt_keeps_what_is_done(number, file, unharmed, tmp_path, gate,
     assert 0 < stored(tmp_path) < 6
     assert cprsim(*asked(file, tmp_path, 2)).returncode == 0
     assert exported(tmp_path) == unharmed
+
+
+# Disks
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """Mounts a small disk, given its options."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mounted(options: str) -> Path:
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)],
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            pytest.skip(f"needs to mount a disk: {done.stderr.decode().strip()}")
+        return folder
+
+    yield mounted
+    subprocess.run(["umount", str(folder)], capture_output=True, check=False)
+
+
+def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, disk):
+    folder = disk("size=92k")
+    done = cprsim(*asked(file, folder, 1))
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"cprsim: {folder / NAME}: the disk is full; what was stored before is safe: make room, "
+        "and give the same command again"
+    )
+    disk("remount,size=4m")
+    assert cprsim(*asked(file, folder, 1)).returncode == 0
+    assert exported(folder) == unharmed
+
+
+def test_a_folder_that_is_read_only_is_refused_but_can_be_exported(file, disk):
+    folder = disk("size=4m")
+    few = ["--vary", "failures.mean=20 h", "--replications", "5", "--workers", "1"]
+    few = ["sweep", str(file), *few, "--out", str(folder)]
+    assert cprsim(*few).returncode == 0
+    before = exported(folder)
+    disk("remount,ro")
+    done = cprsim(*few)
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"cprsim: --out {folder}: {folder} is not writable\n",
+    )
+    assert exported(folder) == before

@@ -83,6 +83,14 @@ def test_a_policy_whose_code_has_changed_is_not_mixed_with_what_it_was(mine, out
     assert swept(mine(2), out).table.equals(before)
 
 
+def test_what_makes_a_scenario_another_is_told_before_its_code(mine, out):
+    swept(mine(2), out)
+    other = mine(2).mapping() | {"failures": {"exactly": 1}}
+
+    with pytest.raises(UsageError, match="holds another sweep: its scenario is another"):
+        swept(cprsim.Scenario(**other), out)
+
+
 def test_a_hash_is_the_same_in_all_processes(mine, tmp_path):
     job = mine(2)
     code = (
