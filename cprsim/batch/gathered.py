@@ -13,7 +13,7 @@ from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
-from cprsim.sim.draws import Draw, DrawHits, listed_of
+from cprsim.sim.draws import Draw, DrawHits, Kind, listed_of
 
 _LEAST = 8
 
@@ -50,20 +50,14 @@ class Gathered:
         for name, value in columns.items():
             self.rows[name][self.place] = value
 
-    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take real numbers."""
-        self._add(self._numbers, column, counted, status, draw)
-
-    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take nodes or severities."""
-        self._add(self._choices, column, counted, status, draw)
-
-    def _add(
-        self, to: "_Blocks", column: str, counted: str | None, status: int | None, draw: Draw
+    def add(
+        self, to: Kind, column: str, counted: str | None, status: int | None, draw: Draw
     ) -> None:
+        """Take real numbers, or nodes or severities (choices)."""
         block = draw(self._size(status))
         stride = block.size // max(len(block), 1)
-        self.put(**{column: to.append(block) + stride * np.arange(len(block))})
+        blocks = self._numbers if to == "numbers" else self._choices
+        self.put(**{column: blocks.append(block) + stride * np.arange(len(block))})
         if counted is not None:
             self.put(**{counted: block.shape[1]})
 

@@ -9,6 +9,8 @@ from cprsim.contract.actions import (
     Clock,
     Controller,
     Drain,
+    Draining,
+    EmergencySave,
     Event,
     Failed,
     Loss,
@@ -22,7 +24,6 @@ from cprsim.contract.actions import (
     Unusable,
     Void,
 )
-from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.contract.patterns import Differences, Schedule, every
 from cprsim.job.severity import SEVERITIES

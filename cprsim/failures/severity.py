@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Section
-from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.failures.causes import FailureCause, total_share
 from cprsim.failures.hit import Hit, MeanHit
@@ -21,6 +20,9 @@ from cprsim.failures.hits import Hits
 from cprsim.job.delays import Delay
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES, Severity
+
+if TYPE_CHECKING:
+    from cprsim.basics.shared import SharedDraws
 
 Weight = Annotated[float, Field(ge=0)]
 #: Times of a kind of failure: until it is noticed, and from then until its nodes are back.
@@ -95,7 +97,7 @@ class SeverityRows:
         cluster: Cluster,
         seed: int,
         cohort: int,
-        shared: SharedDraws | None = None,
+        shared: "SharedDraws | None" = None,
     ) -> None:
         self.kinds, self.cluster = kinds, cluster
         self._key = seed, cohort
@@ -181,7 +183,7 @@ class Severities:
         return cls(tuple(kinds), cluster)
 
     def rows(
-        self, seed: int, cohort: int, shared: SharedDraws | None = None
+        self, seed: int, cohort: int, shared: "SharedDraws | None" = None
     ) -> SeverityRows | None:
         """Return the kinds drawn for a cohort; None where there is nothing to draw."""
         if not self.kinds:

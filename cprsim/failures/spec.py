@@ -9,7 +9,6 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, as_shares, check_causes
-from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.hits import Hits
 from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
@@ -17,7 +16,6 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.offenders import Offenders
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
-from cprsim.failures.silent import SilentLaw
 
 Window = Annotated[
     tuple[float, float] | Dates,
@@ -35,12 +33,16 @@ Window = Annotated[
 
 
 if TYPE_CHECKING:
+    from cprsim.failures.frailty import Frailty
+
     ReaderName = str
     PresetName = str
 else:
     ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 Ages = Literal["new", "stationary"]
+#: Whose a factor of frailty is: of all machines that come into a place, or of one machine.
+Stays = Literal["place", "machine"]
 #: Of the gamma factors: beyond it most nodes hardly ever fail, and a few at once again and again.
 _MOST_FRAILTY = 20
 _MOST_EXCLUDED = 100_000
@@ -63,6 +65,16 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "preset": (),
 }
 _TIMES = [key for key in SOURCES if key != "preset"]  # a preset sets keys of the others
+
+
+class SilentLaw(Distribution):
+    """Faults that corrupt training, and that nobody notices.
+
+    The time between them is training, that which is done again included. `distribution`: its law,
+    exponential if not given; the other keys are those of any law.
+    """
+
+    distribution: Name = "exponential"
 
 
 class Failures(Section):
@@ -270,10 +282,12 @@ class Failures(Section):
             )
 
     @cached_property
-    def frail(self) -> Frailty | None:
+    def frail(self) -> "Frailty | None":
         """The frailty of nodes; None where all are alike."""
         if not self.frailty:
             return None
+        from cprsim.failures.frailty import Frailty  # noqa: PLC0415  (draws)
+
         return Frailty(self.frailty, self.frailty_of or "place", self.exclude_worst)
 
     @property

@@ -130,18 +130,3 @@ def _parts(costs: "Costs") -> Iterator[tuple[Delay, Cause]]:
     warm = start.compile if start.compile_warm is None else start.compile_warm
     yield warm, Cause.START_COMPILE if start.compile_warm is None else Cause.START_COMPILE_WARM
     yield costs.shutdown, Cause.SHUTDOWN
-
-
-def restart_tries(seed: int, cohort: int) -> CohortDraws:
-    """Return numbers from 0 to 1 that decide which restarts in place of a cohort fail."""
-    return CohortDraws(lambda rng, size: rng.random(size), seed, cohort, Cause.RESTART_FAILS)
-
-
-def restart_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
-    """Return how long the restarts in place of a cohort take, s."""
-    return CohortDraws(law.sample, seed, cohort, Cause.RESTART)
-
-
-def regroup_times(law: Distribution, seed: int, cohort: int) -> CohortDraws:
-    """Return how long the group of processes takes to form again, s, by failure of a cohort."""
-    return CohortDraws(law.sample, seed, cohort, Cause.REGROUP)

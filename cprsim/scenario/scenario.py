@@ -14,7 +14,6 @@ from pydantic import BaseModel, InstanceOf
 from cprsim.basics import units
 from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy, rules
-from cprsim.contract.expected import expected
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -165,6 +164,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         ValueError
             If it doesn't fit the job.
         """
+        from cprsim.contract.expected import expected  # noqa: PLC0415  (formulas)
+
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)

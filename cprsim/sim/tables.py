@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
+from cprsim.contract.actions import emergency_of
 from cprsim.contract.answers import Together
-from cprsim.contract.notice import emergency_of
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.errors import ScenarioError
 from cprsim.job.platform import STORE_READ

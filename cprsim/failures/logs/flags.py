@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import shown
+from cprsim.basics.errors import shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Cell, Rules, plain
