@@ -243,9 +243,12 @@ class Failures(Section):
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:
             raise ValueError("per = 'node' goes with distribution; leave it out")
-        if self.bursts is not None and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
+        for key in ("bursts", "frailty", "offenders"):
+            if vars(self)[key] and self.per != "node":
+                way_out = (
+                    "leave it out" if self.distribution is None else "set that, or leave it out"
+                )
+                raise ValueError(f"{key!r} goes with distribution and per = 'node'; {way_out}")
         said = self.per == "node" or self.trace is not None
         if said and self.hits not in (Hits(), Hits(parameter_servers=1)):
             given = "a trace" if self.trace is not None else "per = 'node'"
@@ -254,14 +257,8 @@ class Failures(Section):
             )
 
     def _check_frailty_keys(self) -> None:
-        if self.frailty and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'frailty' goes with distribution and per = 'node'; {way_out}")
         if self.frailty_of is not None and not self.frailty:
             raise ValueError("'frailty_of' goes with frailty; leave it out")
-        if self.offenders is not None and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'offenders' goes with distribution and per = 'node'; {way_out}")
         if self.offenders is not None and self.frailty_of == "machine":
             raise ValueError(
                 "'offenders' goes with frailty_of = 'place'; of machines, a repair would change "

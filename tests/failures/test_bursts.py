@@ -3,7 +3,6 @@
 import collections
 import itertools
 import math
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,6 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
-from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.cohorts import NodeCohort
@@ -25,8 +23,7 @@ from cprsim.failures.nodes import Lives
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import assert_time_adds_up
+from cprsim.sim.engine import play
 
 HOUR = 3600.0
 LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
@@ -241,28 +238,11 @@ def test_any_nodes_of_a_rack_are_as_likely(size: int, critical: float) -> None:
     assert chi_squared(seen, dict.fromkeys(subsets, 1 / len(subsets))) < critical
 
 
-def test_a_rack_of_one_loses_its_node() -> None:
-    drawn = shocks(nodes=5, rack=1, sizes={"1": 3})
-    seen = [drawn.nodes(i) for i in range(5000)]
-
-    # Four degrees of freedom: 18.5 is the 99.9th percentile.
-    assert chi_squared(seen, {frozenset([node]): 0.2 for node in range(5)}) < 18.5
-
-
 def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
     model = scenario(BURSTS | {"rack": 10**23, "sizes": {str(10**20): 1}}).failure_model
 
     assert cohort_of(model).shocks(0).nodes(0) == frozenset(range(12))
     assert model.mtbf_s == pytest.approx(1 / (1 / (100 * HOUR) + 1 / (400 * HOUR)))
-
-
-def test_bursts_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
-    forward, backward = shocks(), shocks()
-    last = backward.at_s(40), backward.nodes(40)
-    all_forward = [(forward.at_s(i), forward.nodes(i)) for i in range(41)]
-
-    assert last == all_forward[40]
-    assert [(backward.at_s(i), backward.nodes(i)) for i in range(41)] == all_forward
 
 
 def test_bursts_move_no_life_and_sizes_no_burst() -> None:
@@ -426,42 +406,7 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
     assert drawn.at_s(many[-1]) > ledger.wall
 
 
-@pytest.mark.parametrize("during_recovery", [True, False])
-def test_time_adds_up_with_bursts(during_recovery: bool) -> None:
-    job = scenario(BURSTS, mean="400 h", during_recovery=during_recovery)
-    rows = simulate(job, list(POLICIES), range(5), 0)
-
-    for row in rows.reshape(-1, len(COLUMNS)):
-        ledger = Ledger(**dict(zip(COLUMNS, row, strict=True)))
-        assert_time_adds_up(ledger)
-        assert ledger.failures > 10
-    summary = cprsim.run(job, replications=3).summary
-    assert (summary["failures"] > 10).all()
-
-
-def test_bursts_so_rare_that_none_comes_change_nothing() -> None:
-    law = {"distribution": "weibull", "shape": 0.7, "mean": "400 h"}
-    without, rare = scenario(**law), scenario(BURSTS | {"mean": "1e24 s"}, **law)
-
-    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
-        assert getattr(without.failure_model, each) == getattr(rare.failure_model, each)
-    names = list(POLICIES)
-    one, two = (simulate(each, names, range(4), 3) for each in (without, rare))
-    assert one.tobytes() == two.tobytes()
-    assert one[:, :, COLUMNS.index("failures")].min() > 10
-
-
 # --- Scenario files ------------------------------------------------------------------------------
-
-
-def test_bursts_come_back_from_a_file() -> None:
-    first = scenario(BURSTS | {"sizes": {10: 0.1, "2": 1}} | {"rack": 16})
-    again = cprsim.Scenario(**tomllib.loads(first.to_toml()))
-
-    assert first.failures.bursts is not None
-    assert list(first.failures.bursts.sizes.items()) == [(2, 1.0), (10, 0.1)]
-    assert again == first
-    assert again.to_toml() == first.to_toml()
 
 
 @pytest.fixture

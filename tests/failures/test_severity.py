@@ -13,6 +13,7 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
+from cprsim.failures.causes import FailureCause
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.csv_log import read_csv
@@ -20,7 +21,6 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import (
-    Kind,
     Severities,
     SeverityRows,
     SeverityWeights,
@@ -99,7 +99,7 @@ def played(cursor: Cursor, downtime_s: float, most: int = 30) -> list[tuple[floa
     return seen
 
 
-def kinds_of(weights: SeverityWeights) -> tuple[Kind, ...]:
+def kinds_of(weights: SeverityWeights) -> tuple[FailureCause, ...]:
     return Severities.of(weights, CLUSTER).kinds
 
 
@@ -153,14 +153,6 @@ def test_every_source_tells_its_shares(of, source: str) -> None:
     assert of(source, severity=MIXED).severity_shares == pytest.approx(MIXED, rel=1e-12)
 
 
-def test_a_scenario_gives_its_weights_back() -> None:
-    spec = Failures.model_validate({"exactly": 2, "severity": {"process": 3, "cluster": 1}})
-
-    assert spec.mapping()["severity"] == {"process": 3.0, "node": 0.0, "cluster": 1.0}
-    assert Failures.model_validate(spec.mapping()) == spec
-    assert "severity" not in Failures.model_validate({"exactly": 2}).mapping()
-
-
 def test_severities_stay_where_another_source_takes_the_place_of_one() -> None:
     tables = {"failures": SOURCES["bursts"] | {"severity": {"node": 1}}}
 
@@ -184,13 +176,6 @@ def test_severities_come_by_their_weights() -> None:
     alike = sum(one == other for one, other in pairwise(found))
     p = sum(share**2 for share in MIXED.values())
     assert alike == pytest.approx(n * p, abs=4 * math.sqrt(n * p * (1 - p)))
-
-
-def test_a_severity_without_weight_never_comes() -> None:
-    for severity in SEVERITIES:
-        weights = SeverityWeights.model_validate(dict.fromkeys(SEVERITIES, 1) | {severity: 0})
-
-        assert set(drawn(weights, 500)) == set(SEVERITIES) - {severity}
 
 
 def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() -> None:
