@@ -9,7 +9,7 @@ from cprsim.machine import flows, rules, schedules, state
 from cprsim.machine.attempts import MOST_IDLE_SAVES
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING, STALL
 from cprsim.machine.differences import ASKED
-from cprsim.machine.fabric import close_flow
+from cprsim.machine.fabric import remove
 from cprsim.machine.rows import Running
 
 _ROUNDING = rules.ROUNDING
@@ -27,6 +27,7 @@ def train_and_save(job: Running) -> bool:
     hopeless_s = rules.hopeless_s(useful_s)
     rate, unslowed = job.transfers[plan.training].limit, plan.unslowed
     now, progress_s, begun_s, saved = run.now, run.progress_s, run.now, False
+    next_end_s = run.next_end_s
     while progress_s < useful_s and now < strike_s and not run.status:
         number = schedules.ask(job)
         if number == NONE:
@@ -37,12 +38,12 @@ def train_and_save(job: Running) -> bool:
                 break
             volume = until_s - progress_s
             end_s = now + (volume if unslowed else volume / rate)
-            at_s, done = min(end_s, run.next_end_s, strike_s), volume
+            at_s, done = min(end_s, next_end_s, strike_s), volume
             if at_s < end_s:
                 done = (at_s - now) * rate
-                if run.next_end_s < math.inf:
+                if next_end_s < math.inf:
                     done = min(done, volume)
-            if unslowed and at_s < end_s and run.next_end_s == math.inf:
+            if unslowed and at_s < end_s and next_end_s == math.inf:
                 progress_s = progress_s + at_s - now
             else:
                 progress_s = until_s if done == volume else progress_s + done
@@ -58,14 +59,14 @@ def train_and_save(job: Running) -> bool:
             if not own or end_s > strike_s or now > hopeless_s or run.idle_saves >= MOST_IDLE_SAVES:
                 break
             run.idle_saves += 1
-            while run.next_end_s <= end_s:
-                _land(job)
+            while next_end_s <= end_s:
+                next_end_s = _land(job)
             job.spent[STALL] += end_s - now
             run.now = now = end_s
             saved = True
-            _begin(job, number)
-        while run.next_end_s <= now:
-            _land(job)
+            next_end_s = _begin(job, number)
+        while next_end_s <= now:
+            next_end_s = _land(job)
     return now > begun_s or saved
 
 
@@ -81,22 +82,27 @@ def _is_undisturbed(job: Running) -> bool:
     return run.next_end_s > run.now
 
 
-def _begin(job: Running, number: int) -> None:
-    """Begin a background save after its snapshot."""
+def _begin(job: Running, number: int) -> float:
+    """Begin a background save after its snapshot; return when the next one is stored."""
     writes, reads = 1.0, job.saves[number].reads
     if job.plan.sequence == DIFFERENCES:
         writes, reads = job.links[ASKED].writes, job.links[ASKED].reads
     flows.start_save(job, number, state.taken(job, reads), writes)
     schedules.saved(job, number, False)
+    return job.run.next_end_s
 
 
-def _land(job: Running) -> None:
-    """Make the save usable whose last byte is stored next; of several, the one begun first."""
+def _land(job: Running) -> float:
+    """Make the save usable that is stored next, of several the one begun first.
+
+    Returns when the next one is stored.
+    """
     place = 0
     while job.flows[place].ends_at > job.run.next_end_s:
         place += 1
     flow = job.flows[place]
     number = flow.save
     state.usable(job, state.under_way(flow), job.saves[number], flow.writes)
-    close_flow(job, place)
+    remove(job, place)
     schedules.landed(job, job.saves[number].tier, number)
+    return job.run.next_end_s

@@ -3,27 +3,24 @@
 import collections
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import cprsim
-from cprsim.basics.distributions import Distribution
 from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives
-from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
-from cprsim.job.platform import Cluster
+from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play
+from tests.failures.played import lives, played
 
 HOUR = 3600.0
 LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
@@ -61,46 +58,10 @@ def cohort_of(model: FailureModel, seed: int = 0) -> NodeCohort:
 # --- Worked by hand ------------------------------------------------------------------------------
 
 
-@dataclass
-class Told:
-    """Bursts at given times."""
-
-    bursts: Sequence[tuple[float, set[int]]]
-    most = 4
-
-    def at_s(self, index: int) -> float:
-        return self.bursts[index][0] if index < len(self.bursts) else math.inf
-
-    def nodes(self, index: int) -> frozenset[int]:
-        return frozenset(self.bursts[index][1] if index < len(self.bursts) else ())
-
-
-def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
-    """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
-
-    class Cohort(NodeCohort):
-        def shocks(self, row: int) -> Any:
-            return Told(bursts)
-
-    law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
-    cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
-    some: Any = Told(bursts)
-    return cursor_of(Cohort(Lives(law, nodes, 0, 0), cluster, some, None).timeline(0))
-
-
-def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
-    """Strike, and have the nodes replaced after the downtime."""
-    at_s = cursor.next_s
-    hit = cursor.strike()
-    cursor.replace(hit, at_s + downtime_s)
-    cursor.resume(at_s + downtime_s)
-    return at_s, hit
-
-
 def test_lives_and_bursts_worked_by_hand() -> None:
     cursor = lives(100.0, [(30.0, {0, 1}), (100.0, {2}), (180.0, {0, 3})])
 
-    assert [recover(cursor, 5.0) for _ in range(6)] == [
+    assert played(cursor, 5.0, most=6) == [
         (30.0, Hit((0, 1), ())),
         # The servers' first lives would have ended now: forgotten. The burst takes one of the two
         # trainers whose lives end at the same instant: one failure.
@@ -117,18 +78,18 @@ def test_lives_and_bursts_worked_by_hand() -> None:
 def test_bursts_are_one_failure_each_in_the_downtime() -> None:
     bursts = [(10.0, {0}), (20.0, {1, 2}), (30.0, {2}), (40.0, {0, 3}), (50.0, {4})]
     cursor = lives(45.0, bursts, nodes=5)
-    recover(cursor, 40.0)
+    played(cursor, 40.0, most=1)
 
     # Those at 20, 30 and 40 s, and the life of node 4: all other lives had been cut short. The one
     # at 50 s comes when the recovery ends, and strikes.
     assert cursor.absorbed == 4
-    assert recover(cursor, 0.0) == (50.0, Hit((), (2,)))
+    assert played(cursor, most=1) == [(50.0, Hit((), (2,)))]
     assert cursor.next_s == 95.0  # all were replaced at 50 s
 
 
 def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one() -> None:
     cursor = lives(50.0, [(10.0, {0}), (50.0, {1})])
-    recover(cursor, 60.0)
+    played(cursor, 60.0, most=1)
 
     assert cursor.absorbed == 1
     assert cursor.next_s == 120.0
@@ -157,10 +118,10 @@ def test_a_node_that_is_down_is_not_hit_again() -> None:
     # Down, but hit once more: nobody else was chosen.
     assert hits == [(10.0, Hit((0,), ())), (20.0, Hit((1,), ())), (30.0, Hit((0,), ()))]
     cursor.replace(Hit((0,), ()), 40.0)
-    assert recover(cursor, 0.0) == (60.0, Hit((0,), (1,)))
-    assert recover(cursor, 0.0) == (1000.0, Hit((), (0,)))
+    assert played(cursor, most=1) == [(60.0, Hit((0,), (1,)))]
+    assert played(cursor, most=1) == [(1000.0, Hit((), (0,)))]
     cursor.replace(Hit((1,), ()), 1001.0)
-    assert recover(cursor, 0.0) == (1060.0, Hit((0,), (1,)))
+    assert played(cursor, most=1) == [(1060.0, Hit((0,), (1,)))]
     assert cursor.absorbed == 0
 
 
@@ -180,8 +141,8 @@ def test_a_node_that_is_placed_twice_has_the_later_life() -> None:
     cursor.replace(Hit((0,), ()), 30.0)
     cursor.resume(30.0)
 
-    assert recover(cursor, 0.0) == (120.0, Hit((1,), (0, 1)))
-    assert recover(cursor, 0.0) == (130.0, Hit((0,), ()))
+    assert played(cursor, most=1) == [(120.0, Hit((1,), (0, 1)))]
+    assert played(cursor, most=1) == [(130.0, Hit((0,), ()))]
 
 
 # --- Draws ---------------------------------------------------------------------------------------
@@ -266,19 +227,14 @@ def test_bursts_have_streams_of_their_own() -> None:
 # --- Rates ---------------------------------------------------------------------------------------
 
 
-def failures_until(cursor: Cursor, until_s: float) -> list[Hit]:
-    """All that strike if every node is replaced at once."""
-    hits = []
-    while cursor.next_s <= until_s:
-        hits.append(recover(cursor, 0.0)[1])
-    return hits
-
-
 @pytest.mark.slow
 def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
     model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
-    runs = [failures_until(cursor_of(each), 6000 * HOUR) for each in model.timelines(1, range(300))]
+    runs = [
+        [hit for _, hit in played(cursor_of(each), most=math.inf, until_s=6000 * HOUR)]
+        for each in model.timelines(1, range(300))
+    ]
     counts = np.array([len(run) for run in runs])
     # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.
     mean = 6000 * (12 / 1200 + 3 / 400)
@@ -306,7 +262,7 @@ def test_bursts_of_one_node_are_shorter_lives() -> None:
     firsts = np.sort([cursor_of(burst.timeline(0, i)).next_s for i in range(2000)])
     below = 1 - np.exp(-firsts / short.mtbf_s)
     counts = [
-        len(failures_until(cursor_of(model.timeline(seed, 0)), 2e5 * HOUR))
+        len(played(cursor_of(model.timeline(seed, 0)), most=math.inf, until_s=2e5 * HOUR))
         for seed, model in enumerate([burst, short])
     ]
     mean = 2e5 * HOUR / short.mtbf_s

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +31,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
+from tests.failures.played import lives, played
 
 HOUR = 3600.0
 CLUSTER = Cluster(parameter_servers=4, trainers=2)
@@ -86,17 +86,6 @@ def of(tmp_path: Path, monkeypatch):
         return model(SOURCES[source], **more)
 
     return make
-
-
-def played(cursor: Cursor, downtime_s: float, most: int = 30) -> list[tuple[float, Hit]]:
-    """The first failures of a job that is down for so long after each."""
-    seen = []
-    while cursor.next_s < math.inf and len(seen) < most:
-        at_s, hit = cursor.next_s, cursor.strike()
-        seen.append((at_s, hit))
-        cursor.replace(hit, at_s + downtime_s)
-        cursor.resume(at_s + downtime_s)
-    return seen
 
 
 def kinds_of(weights: SeverityWeights) -> tuple[FailureCause, ...]:
@@ -276,31 +265,15 @@ def test_a_log_that_comes_again_has_new_severities() -> None:
     assert severities == ["node", "process", "node", "node"]
 
 
-def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
+def graded(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
     """Nodes 0 and 1 are servers, 2 and 3 trainers; all live 100 s."""
-
-    class Bursts:
-        most = 4
-
-        def at_s(self, index: int) -> float:
-            return bursts[index][0] if index < len(bursts) else math.inf
-
-        def nodes(self, index: int) -> frozenset[int]:
-            return frozenset(bursts[index][1] if index < len(bursts) else ())
-
-    class Cohort(NodeCohort):
-        def shocks(self, row: int) -> Any:
-            return Bursts()
-
-    law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
-    cluster = Cluster(parameter_servers=2, trainers=2)
-    some: Any = bursts or None
-    cohort = Cohort(Lives(law, 4, 0, 0), cluster, some, Told(*told, cluster=cluster))
-    return cursor_of(cohort.timeline(0))
+    return lives(
+        100.0, bursts, severities=Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
+    )
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
-    cursor = lives([(30.0, {0}), (50.0, {1}), (200.0, {2})], "process", "cluster")
+    cursor = graded([(30.0, {0}), (50.0, {1}), (200.0, {2})], "process", "cluster")
 
     assert played(cursor, 5.0, most=5) == [
         (30.0, Hit((0,), (), "process")),
@@ -329,7 +302,7 @@ def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
 
 
 def test_nobody_fails_while_the_whole_cluster_is_down() -> None:
-    cursor = lives([(30.0, {0}), (120.0, {3}), (135.0, {1})], "cluster", "process")
+    cursor = graded([(30.0, {0}), (120.0, {3}), (135.0, {1})], "cluster", "process")
     cursor.strike()
     cursor.resume(31.0)  # nobody is replaced yet
 
