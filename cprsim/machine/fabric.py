@@ -41,10 +41,10 @@ def close_flow(job: Running, place: int) -> float:
     flow = job.flows[place]
     _move(flow, job.run.now)
     done, linked = flow.done, flow.linked
-    remove(job, place)
+    _remove(job, place)
     if linked:
         _share_out(job, job.run.now)
-        _find_next_end(job)
+    _find_next_end(job)
     return done
 
 
@@ -64,7 +64,7 @@ def advance(job: Running) -> int:
                     return 0
                 job.ended[count] = flow
                 count += 1
-                _take_out(job, place)
+                _remove(job, place)
             else:
                 place += 1
         if linked:
@@ -99,14 +99,8 @@ def _set_rate(flow: Any, rate: float, now: float) -> None:
         flow.ends_at = now
 
 
-def remove(job: Running, place: int) -> None:
-    """Remove a flow that slows no other."""
-    _take_out(job, place)
-    _find_next_end(job)
-
-
-def _take_out(job: Running, place: int) -> None:
-    """Remove a flow from its table; later ones move up, since flows are in order of opening."""
+def _remove(job: Running, place: int) -> None:
+    """Remove a flow; later ones move up, since flows are in order of opening."""
     run = job.run
     run.flows -= 1
     if place == run.foreground:

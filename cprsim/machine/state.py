@@ -33,7 +33,7 @@ def taken(job: Running, reads: float) -> Held:
 
 
 def under_way(row: Any) -> Held:
-    """Return the content of the save in a flow's row."""
+    """Return the content of the save in a flow's row or a tier's row."""
     return Held(
         row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads, row.taken_marks
     )
