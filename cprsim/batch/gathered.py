@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,6 @@ from cprsim.sim.draws import Draw, DrawHits, Kind, listed_of
 _LEAST = 8
 
 
-class DrawnRows(NamedTuple):
-    """Random numbers of replications.
-
-    `rows`: a `DrawsRow` for each replication, with places in `numbers` and `choices`.
-    """
-
-    rows: Any
-    numbers: NDArray[np.float64]
-    choices: NDArray[np.int32]
-
-
 class Gathered:
     """Blocks of numbers, and the places of the numbers of each replication; a `Sink`.
 
@@ -41,9 +30,9 @@ class Gathered:
         self.place, self.sizes = slice(0, count), dict[int, int]()
         self._numbers, self._choices = _Blocks(float), _Blocks(np.int32)
 
-    def drawn(self) -> DrawnRows:
-        """Return all numbers gathered."""
-        return DrawnRows(self.rows, self._numbers.all(), self._choices.all())
+    def drawn(self) -> tuple[Any, NDArray[np.float64], NDArray[np.int32]]:
+        """Return a `DrawsRow` for each replication, and the numbers and choices at its places."""
+        return self.rows, self._numbers.all(), self._choices.all()
 
     def put(self, **columns: Any) -> None:
         """Set columns to values."""

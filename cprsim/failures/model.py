@@ -205,28 +205,13 @@ class FailureModel:
         constant = Distribution.model_construct(distribution="exponential", mean_s=mtbf_s)
         law = spec.law if whole else constant
         followed, until_s = law.within(exposed_s)
-        away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
+        away = (self.mean_hit.servers + self.mean_hit.trainers) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
     @cached_property
     def mean_hit(self) -> MeanHit:
         """The nodes that one failure takes down on average."""
         return self.process.mean_hit
-
-    @property
-    def servers_hit(self) -> float:
-        """Mean number of parameter servers that one failure takes down."""
-        return self.mean_hit.servers
-
-    @property
-    def trainers_hit(self) -> float:
-        """Mean number of trainers that one failure takes down."""
-        return self.mean_hit.trainers
-
-    @property
-    def server_failure_share(self) -> float:
-        """Share of failures that take down at least one parameter server."""
-        return self.mean_hit.server_share
 
     @property
     def silent_mtbf_s(self) -> float:

@@ -248,9 +248,9 @@ def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> Non
     servers = np.array([len(hit.servers) for run in runs for hit in run])
     trainers = np.array([len(hit.trainers) for run in runs for hit in run])
     for seen, told in [
-        (servers, model.servers_hit),
-        (trainers, model.trainers_hit),
-        (servers > 0, model.server_failure_share),
+        (servers, model.mean_hit.servers),
+        (trainers, model.mean_hit.trainers),
+        (servers > 0, model.mean_hit.server_share),
     ]:
         assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
 
@@ -267,8 +267,8 @@ def test_bursts_of_one_node_are_shorter_lives() -> None:
     ]
     mean = 2e5 * HOUR / short.mtbf_s
 
-    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
-        assert getattr(burst, each) == pytest.approx(getattr(short, each), rel=1e-12)
+    assert burst.mtbf_s == pytest.approx(short.mtbf_s, rel=1e-12)
+    assert burst.mean_hit == pytest.approx(short.mean_hit, rel=1e-12)
     # Kolmogorov-Smirnov, as above; the difference of two Poisson counts.
     assert np.abs(below - (np.arange(2000) + 0.5) / 2000).max() < 1.95 / math.sqrt(2000)
     assert counts[0] == pytest.approx(counts[1], abs=3 * math.sqrt(2 * mean))
@@ -305,13 +305,10 @@ def test_means_are_those_of_all_nodes_that_can_be_chosen(
         return float(sum(rate * of[each] for each, rate in rates.items()) / total)
 
     assert model.mtbf_s == pytest.approx(HOUR / float(total), rel=1e-12)
-    assert model.servers_hit == pytest.approx(mean(of_servers), rel=1e-12)
-    assert model.trainers_hit == pytest.approx(
-        mean({each: len(each) - hit for each, hit in of_servers.items()}), rel=1e-12, abs=1e-15
-    )
-    assert model.server_failure_share == pytest.approx(
-        mean({each: hit > 0 for each, hit in of_servers.items()}), rel=1e-12
-    )
+    of_trainers = {each: len(each) - hit for each, hit in of_servers.items()}
+    some = {each: hit > 0 for each, hit in of_servers.items()}
+    by_hand = mean(of_servers), mean(of_trainers), mean(some)
+    assert model.mean_hit == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
 
 
 def test_weights_as_large_as_floats_are_weights() -> None:

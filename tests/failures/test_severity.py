@@ -334,9 +334,7 @@ def test_means_with_failures_of_the_cluster_by_hand(
     failures: dict, means: tuple[float, ...]
 ) -> None:
     mixed = model(failures, severity={"process": 3, "node": 1, "cluster": 1})
-    told = (mixed.servers_hit, mixed.trainers_hit, mixed.server_failure_share)
-
-    assert told == pytest.approx(means, rel=1e-12)
+    assert mixed.mean_hit == pytest.approx(means, rel=1e-12)
     assert mixed.mtbf_s == model(failures).mtbf_s
 
 
@@ -380,9 +378,9 @@ def test_what_is_played_is_what_the_means_say() -> None:
     assert mixed.mtbf_s == pytest.approx(until_s / mean, rel=1e-12)
     assert len(hits) == pytest.approx(mean * runs, abs=3 * math.sqrt(mean * runs))
     for seen, told in [
-        (servers, mixed.servers_hit),
-        (trainers, mixed.trainers_hit),
-        (servers > 0, mixed.server_failure_share),
+        (servers, mixed.mean_hit.servers),
+        (trainers, mixed.mean_hit.trainers),
+        (servers > 0, mixed.mean_hit.server_share),
         *(
             (np.array([hit.severity == severity for hit in hits]), share)
             for severity, share in mixed.severity_shares.items()
