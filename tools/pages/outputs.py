@@ -15,9 +15,9 @@ import numpy as np
 
 from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
+from cprsim.rows.names import TrackerName
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
-from cprsim.rows.names import TrackerName
 from tools.pages import systems_compared
 from tools.paths import DOCS, ROOT
 
