@@ -41,14 +41,7 @@ from cprsim.contract.patterns import (
     Sequence,
     every,
 )
-from cprsim.contract.plan import (
-    AfterVoid,
-    Mirror,
-    Plan,
-    Redundancy,
-    Tracking,
-    Verification,
-)
+from cprsim.contract.plan import AfterVoid, Mirror, Plan, Redundancy, Tracking, Verification
 from cprsim.contract.policy import (
     Choice,
     Context,

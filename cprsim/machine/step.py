@@ -4,16 +4,7 @@ A job is always in one phase. The phase either takes its time and ends, or a fai
 A phase that takes no time ends at once.
 """
 
-from cprsim.machine import (
-    allocations,
-    ledger,
-    notices,
-    phases,
-    recovery,
-    save,
-    turn,
-    work,
-)
+from cprsim.machine import allocations, ledger, notices, phases, recovery, save, turn, work
 from cprsim.machine.rows import Running
 
 
