@@ -32,15 +32,13 @@ class Run:
         return [(start, end) for name, start, end in self.seen.spans if name == cause]
 
 
-def played(
+def scenario(
     folder: Path,
     policy: dict[str, Any] | Policy,
     strikes: Iterable[tuple[float, int]],
-    seed: int = 0,
-    seen: Recording | None = None,
     **tables: Any,
-) -> Run:
-    """Play the job: nodes fail as `strikes` say, by time and node; tables have further keys."""
+) -> Scenario:
+    """The job: nodes fail as `strikes` say, by time and node; tables have further keys."""
     failures: dict[str, Any] = {"exactly": 0}
     if strikes:
         log = folder / "failures.csv"
@@ -54,8 +52,19 @@ def played(
         "failures": failures,
         "policies": {"it": policy},
     }
-    merged = {name: own.get(name, {}) | tables.get(name, {}) for name in own | tables}
+    return Scenario(**{name: own.get(name, {}) | tables.get(name, {}) for name in own | tables})
+
+
+def played(
+    folder: Path,
+    policy: dict[str, Any] | Policy,
+    strikes: Iterable[tuple[float, int]],
+    seed: int = 0,
+    seen: Recording | None = None,
+    **tables: Any,
+) -> Run:
+    """A run of `scenario`."""
     seen = seen or Recording()
-    ledger = play(Scenario(**merged), "it", seed, 0, seen)
+    ledger = play(scenario(folder, policy, strikes, **tables), "it", seed, 0, seen)
     assert_time_adds_up(ledger)
     return Run(ledger, seen)

@@ -377,7 +377,7 @@ def test_overrides_change_what_is_loaded_one_after_the_other():
         "mine",
     ]
     assert loaded.plan("mine").interval_s == 2700
-    assert loaded.failure_model.servers_hit == 4
+    assert loaded.failure_model.mean_hit.servers == 4
 
 
 def test_a_number_of_failures_takes_the_place_of_a_law():

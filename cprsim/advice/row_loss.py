@@ -17,7 +17,7 @@ from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.model import MOST_PLAYED, PartialSaves, RowModel
-from cprsim.rows.movement import OptimizerRule
+from cprsim.rows.names import OptimizerRule
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import Skew

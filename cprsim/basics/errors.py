@@ -6,6 +6,7 @@ Their texts echo what users wrote, whatever that is: `str` makes them fit to be 
 """
 
 import re
+from reprlib import Repr
 
 #: Letters that a terminal or a page acts upon, or that turn the text after them around: controls
 #: but tabs and line ends, marks and overrides of direction (UAX #9), and halves of letters.
@@ -24,6 +25,13 @@ def printable(text: str) -> str:
     Tabs and line ends stay. Of JSON it is the same document.
     """
     return _ACTED_UPON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def shown(text: str) -> str:
+    """Return text in quotes on one line; the middle of a stray field of a megabyte is left out."""
+    short = Repr()
+    short.maxstring = 80
+    return short.repr(text)
 
 
 def told(error: BaseException) -> str:

@@ -15,7 +15,6 @@ from io import BufferedReader
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from reprlib import Repr
 from typing import Any, BinaryIO
 
 from cprsim.basics.errors import LogError
@@ -175,10 +174,3 @@ def joined(
         return cells
     first, last = free[0], free[0] + surplus + 1
     return [*cells[:first], delimiter.join(cells[first:last]), *cells[last:]]
-
-
-def shown(text: str) -> str:
-    """Text in quotes on one line; the middle of a stray field of a megabyte is left out."""
-    short = Repr()
-    short.maxstring = 80
-    return short.repr(text)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.interrupts import Threads
 from cprsim.basics.streams import COHORT
-from cprsim.batch.gathered import DrawnRows, Gathered, first_sizes
+from cprsim.batch.gathered import Gathered, first_sizes
 from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
 from cprsim.batch.records import arrays, records
@@ -83,7 +83,7 @@ def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
 
 def _chunk(scenario: Scenario, policies: Sequence[str]) -> int:
     failures, job = scenario.failure_model, scenario.job
-    drawn = 1 + failures.servers_hit + failures.trainers_hit
+    drawn = 1 + failures.mean_hit.servers + failures.mean_hit.trainers
     numbers = failures.nodes + job.useful_time_s / failures.mtbf_s * drawn
     plans = [scenario.plan(name) for name in policies]
     saves = sum(each.saves_in(job.useful_time_s) for plan in plans for each in plan.schedules)
@@ -160,7 +160,7 @@ class Playing:
 
     def _gather(
         self, owners: NDArray[np.intp], numbers: NDArray[np.intp], sizes: list[dict[int, int]]
-    ) -> DrawnRows:
+    ) -> tuple[NDArray[Any], ...]:
         """Draw for runs of these scenarios and numbers, sorted by scenario and cohort."""
         gathered, cohorts = Gathered(len(owners)), numbers // COHORT
         new = (np.diff(owners) != 0) | (np.diff(cohorts) != 0)
@@ -183,7 +183,7 @@ class Playing:
     def _run(
         self,
         runs: NDArray[np.int64],
-        drawn: DrawnRows,
+        drawn: tuple[NDArray[Any], ...],
         room: int,
         ledgers: NDArray[np.float64],
         statuses: NDArray[np.int64],
@@ -192,7 +192,7 @@ class Playing:
 
         def some(first: int, last: int) -> None:
             own = _room(self._tables[0], room + 1)
-            play_runs(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
+            play_runs(runs, first, last, self._tables, drawn, own, ledgers, statuses)
 
         if self._threads == 1:
             some(*bounds)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,9 @@ from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
-from cprsim.sim.draws import Draw, DrawHits, listed_of
+from cprsim.sim.draws import Draw, DrawHits, Kind, listed_of
 
 _LEAST = 8
-
-
-class DrawnRows(NamedTuple):
-    """Random numbers of replications.
-
-    `rows`: a `DrawsRow` for each replication, with places in `numbers` and `choices`.
-    """
-
-    rows: Any
-    numbers: NDArray[np.float64]
-    choices: NDArray[np.int32]
 
 
 class Gathered:
@@ -41,29 +30,23 @@ class Gathered:
         self.place, self.sizes = slice(0, count), dict[int, int]()
         self._numbers, self._choices = _Blocks(float), _Blocks(np.int32)
 
-    def drawn(self) -> DrawnRows:
-        """Return all numbers gathered."""
-        return DrawnRows(self.rows, self._numbers.all(), self._choices.all())
+    def drawn(self) -> tuple[Any, NDArray[np.float64], NDArray[np.int32]]:
+        """Return a `DrawsRow` for each replication, and the numbers and choices at its places."""
+        return self.rows, self._numbers.all(), self._choices.all()
 
     def put(self, **columns: Any) -> None:
         """Set columns to values."""
         for name, value in columns.items():
             self.rows[name][self.place] = value
 
-    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take real numbers."""
-        self._add(self._numbers, column, counted, status, draw)
-
-    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take nodes or severities."""
-        self._add(self._choices, column, counted, status, draw)
-
-    def _add(
-        self, to: "_Blocks", column: str, counted: str | None, status: int | None, draw: Draw
+    def add(
+        self, to: Kind, column: str, counted: str | None, status: int | None, draw: Draw
     ) -> None:
+        """Take real numbers, or nodes or severities (choices)."""
         block = draw(self._size(status))
         stride = block.size // max(len(block), 1)
-        self.put(**{column: to.append(block) + stride * np.arange(len(block))})
+        blocks = self._numbers if to == "numbers" else self._choices
+        self.put(**{column: blocks.append(block) + stride * np.arange(len(block))})
         if counted is not None:
             self.put(**{counted: block.shape[1]})
 

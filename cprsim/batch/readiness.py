@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -22,6 +23,9 @@ COMPILED = tuple(
 _NUMBERS = ("cprsim.basics.periods", "cprsim.failures.hit", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
+
+#: Seconds after which a compilation counts as stopped; it takes about twenty.
+_COMPILES_S = 300.0
 
 
 def why_uncompiled() -> str | None:
@@ -64,12 +68,32 @@ def start_compiling() -> None:
     """Start a process that compiles the machine, once; it outlives this one."""
     if not sys.executable:
         return
-    script = "from cprsim.batch.alone import compile_alone; compile_alone()"
+    script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
     null = subprocess.DEVNULL
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdin=null, stdout=null, stderr=null, start_new_session=True
     )
     Thread(target=process.wait, daemon=True).start()
+
+
+def compile_alone() -> None:
+    """Compile the machine at the lowest priority, unless another process does so."""
+    from cprsim.batch.engine import make_ready  # noqa: PLC0415  (loads Numba)
+    from cprsim.batch.play import play_runs  # noqa: PLC0415
+
+    if hasattr(os, "nice"):
+        os.nice(19)
+    under_way = Path(play_runs.stats.cache_path or os.devnull) / f"{mark()}.begun"
+    with suppress(OSError):
+        if time.time() - under_way.stat().st_mtime < _COMPILES_S:
+            return
+    with suppress(OSError):
+        under_way.parent.mkdir(parents=True, exist_ok=True)
+        under_way.touch()
+        try:
+            make_ready()
+        finally:
+            under_way.unlink()
 
 
 @cache

@@ -6,11 +6,15 @@
 Actions and events are plain data: the simulator charges them, a trainer carries them out.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from cprsim.contract.actions import (
     Action,
     Clock,
     Controller,
     Drain,
+    Draining,
+    EmergencySave,
     Event,
     Failed,
     Loss,
@@ -25,8 +29,6 @@ from cprsim.contract.actions import (
     Void,
 )
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within
-from cprsim.contract.controller import ScheduledController
-from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.patterns import (
     Accepted,
     Chains,
@@ -39,18 +41,22 @@ from cprsim.contract.patterns import (
     Sequence,
     every,
 )
-from cprsim.contract.plan import (
-    AfterVoid,
-    Mirror,
-    Plan,
-    Redundancy,
-    Tracking,
-    Verification,
+from cprsim.contract.plan import AfterVoid, Mirror, Plan, Redundancy, Tracking, Verification
+from cprsim.contract.policy import (
+    Choice,
+    Context,
+    DurationSpan,
+    GivenInterval,
+    Interval,
+    Policy,
+    Setting,
+    whole_numbers,
 )
-from cprsim.contract.policy import Context, GivenInterval, Interval, Policy
-from cprsim.contract.settings import Choice, DurationSpan, Setting, whole_numbers
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.machine import rules
+
+if TYPE_CHECKING:
+    from cprsim.contract.controller import ScheduledController
 
 __all__ = [
     "REMOTE",
@@ -107,3 +113,11 @@ __all__ = [
     "rules",
     "whole_numbers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ScheduledController":  # with it come the schedules of the machine
+        from cprsim.contract.controller import ScheduledController  # noqa: PLC0415
+
+        return ScheduledController
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

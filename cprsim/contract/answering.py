@@ -2,20 +2,17 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cprsim.basics.units import counted, format_duration
+from cprsim.contract.actions import Answering, Draining, EmergencySave
 from cprsim.contract.failure_kinds import kinds
-from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.patterns import Rotations
 from cprsim.contract.plan import Plan
 from cprsim.job.costs import CostModel
 
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
-
-#: Save everything, or replace the nodes before they fail.
-Answering = Literal["save", "drain"]
 
 
 def answering(plan: Plan, word: Answering, context: "Context") -> Plan:

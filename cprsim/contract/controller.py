@@ -4,25 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Values
 from typing import Any
 
-from cprsim.contract.actions import (
-    Action,
-    Clock,
-    Controller,
-    Drain,
-    Event,
-    Failed,
-    Loss,
-    Notice,
-    Recover,
-    Resumed,
-    Save,
-    Saved,
-    Stored,
-    Train,
-    Unusable,
-    Void,
-)
-from cprsim.contract.notice import Draining, EmergencySave
+from cprsim.contract import actions
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.contract.patterns import Differences, Schedule, every
 from cprsim.job.severity import SEVERITIES
@@ -49,62 +31,62 @@ class ScheduledController:
     def __init__(
         self,
         schedules: Values[Schedule],
-        recover: Callable[[Loss], Recover],
+        recover: Callable[[actions.Loss], actions.Recover],
         sequence: object = None,
-        on_notice: EmergencySave | Draining | None = None,
-        own: Controller | None = None,
+        on_notice: actions.EmergencySave | actions.Draining | None = None,
+        own: actions.Controller | None = None,
     ) -> None:
         self._recover, self._own = recover, own
-        self._loss: Loss | None = None
+        self._loss: actions.Loss | None = None
         self._job: Any = _Job(schedules, sequence, on_notice)
         _start(self._job)
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: actions.Event) -> None:
         """Move the schedules on."""
         job = self._job
         job.run.now, job.run.progress_s = event.now
-        if isinstance(event, Saved):
+        if isinstance(event, actions.Saved):
             _saved(job, event.save, event.stored)
-        elif isinstance(event, Stored):
+        elif isinstance(event, actions.Stored):
             _landed(job, event.save)
-        elif isinstance(event, Void):
+        elif isinstance(event, actions.Void):
             schedules.skip(job, job.rows.number_of_save(event.save))
-        elif isinstance(event, Failed):
+        elif isinstance(event, actions.Failed):
             self._loss = event.loss
             job.run.failures += 1
             job.run.answered_down = len(event.loss.servers)
-        elif isinstance(event, Unusable):
+        elif isinstance(event, actions.Unusable):
             _unusable(job, event.tier, event.corrupt)
-        elif isinstance(event, Resumed):
+        elif isinstance(event, actions.Resumed):
             _resumed(job, event.pending, event.source)
         else:
             _noticed(job, event)
-        if self._own is not None and not isinstance(event, Notice):
+        if self._own is not None and not isinstance(event, actions.Notice):
             self._own.tell(event)
 
-    def ask(self, now: Clock) -> Action:
+    def ask(self, now: actions.Clock) -> actions.Action:
         """Answer notices; else recover after a failure, save when a save is due, or train."""
         job = self._job
         job.run.now, job.run.progress_s = now
-        action: Action | None = _answer_to_notices(job)
+        action: actions.Action | None = _answer_to_notices(job)
         if action is None:
             action = self._next() if self._own is None else self._own.ask(now)
-        if isinstance(action, Recover):
+        if isinstance(action, actions.Recover):
             _answered(job, action)
         return action
 
-    def _next(self) -> Action:
+    def _next(self) -> actions.Action:
         job, loss = self._job, self._loss
         if loss is not None:
             self._loss, chosen = None, job.run.chosen
             return self._recover(loss) if chosen == NONE else job.rows.answers[chosen]
         number = schedules.ask(job)
         if number == NONE:
-            return Train(job.run.train_to_s)
+            return actions.Train(job.run.train_to_s)
         return _difference(job) if job.plan.sequence == DIFFERENCES else job.rows.saves[number]
 
 
-def saves_of(sequence: Differences, at_s: Iterable[float]) -> Iterator[Save]:
+def saves_of(sequence: Differences, at_s: Iterable[float]) -> Iterator[actions.Save]:
     """Yield the saves at these progresses of a run without failures, in useful seconds."""
     job: Any = _Job(every(sequence.interval_s), sequence)
     for progress_s in at_s:
@@ -121,7 +103,7 @@ class _Job(PatternTables):
         self,
         saved_by: Values[Schedule],
         sequence: object,
-        on_notice: EmergencySave | Draining | None = None,
+        on_notice: actions.EmergencySave | actions.Draining | None = None,
     ) -> None:
         super().__init__()
         self.rows, self.sequence = PatternRows(self, saved_by, sequence), sequence
@@ -130,19 +112,19 @@ class _Job(PatternTables):
         self.tiers = [TierRow() for _ in range(max(len(saved_by), 1))]
         self.links = RowList(LinkRow() for _ in range(3))
         self.flows: list[FlowRow] = []
-        self.drained: Loss | None = None
+        self.drained: actions.Loss | None = None
 
 
 def _start(job: Any) -> None:
     schedules.start(job)
     schedules.forget_notices(job)
-    job.run.answered = job.rows.number_of_answer(Recover("all"))
+    job.run.answered = job.rows.number_of_answer(actions.Recover("all"))
 
 
-def _difference(job: Any) -> Save:
+def _difference(job: Any) -> actions.Save:
     """Return the save of link `ASKED`."""
     sequence, link = job.sequence, job.links[ASKED]
-    return Save(
+    return actions.Save(
         job.rows.saves[job.schedules[0].save].tier,
         blocking=False,
         writes=link.writes,
@@ -152,7 +134,7 @@ def _difference(job: Any) -> Save:
     )
 
 
-def _saved(job: Any, save: Save, stored: bool) -> None:
+def _saved(job: Any, save: actions.Save, stored: bool) -> None:
     link = job.links[ASKED]
     if link.has_link and link.taken_s == job.run.progress_s and save == _difference(job):
         schedules.saved(job, job.schedules[0].save, stored)
@@ -161,27 +143,27 @@ def _saved(job: Any, save: Save, stored: bool) -> None:
         job.links[STORED if stored else UNDER_WAY].writes = save.writes
 
 
-def _landed(job: Any, save: Save) -> None:
+def _landed(job: Any, save: actions.Save) -> None:
     schedules.landed(job, job.rows.tiers[save.tier], NONE)
     if job.plan.sequence == DIFFERENCES:
         differences.count_written(job, save.writes, save.reads)
 
 
 def _unusable(job: Any, tier: str, corrupt: bool) -> None:
-    answer = job.rows.number_of_answer(Recover("all", source=tier)) if corrupt else NONE
+    answer = job.rows.number_of_answer(actions.Recover("all", source=tier)) if corrupt else NONE
     schedules.unusable(job, job.rows.tiers.get(tier, NONE), answer)
     if corrupt:
         job.run.depth = rules.ALL
 
 
-def _answered(job: Any, answer: Recover) -> None:
+def _answered(job: Any, answer: actions.Recover) -> None:
     job.run.answered = job.rows.number_of_answer(answer)
     job.run.source = job.answers[job.run.answered].source
     if answer.rollback == "all":
         job.run.depth = rules.ALL
 
 
-def _resumed(job: Any, pending: Iterable[Save], source: str | None) -> None:
+def _resumed(job: Any, pending: Iterable[actions.Save], source: str | None) -> None:
     numbers = map(job.rows.number_of_save, pending)
     job.flows = [FlowRow(kind=SAVING, save=number) for number in numbers]
     job.run.flows = len(job.flows)
@@ -196,7 +178,7 @@ def _resumed(job: Any, pending: Iterable[Save], source: str | None) -> None:
         stored.has_link = False
 
 
-def _noticed(job: Any, notice: Notice) -> None:
+def _noticed(job: Any, notice: actions.Notice) -> None:
     nodes, before_s = notice.nodes, job.run.drain_by_s
     severity = SEVERITIES.index(nodes.severity)
     schedules.notice(job, notice.deadline_s, nodes.nodes, notice.ready, severity)
@@ -204,10 +186,10 @@ def _noticed(job: Any, notice: Notice) -> None:
         job.drained = nodes
 
 
-def _answer_to_notices(job: Any) -> Drain | Save | None:
+def _answer_to_notices(job: Any) -> actions.Drain | actions.Save | None:
     nodes, job.drained = job.drained, None
     deadline_s, saves = job.run.drain_by_s, schedules.saves_in_time(job)
     schedules.forget_notices(job)
     if nodes is not None:
-        return Drain(nodes, deadline_s, job.plan.drain_s)
+        return actions.Drain(nodes, deadline_s, job.plan.drain_s)
     return job.rows.saves[job.plan.emergency] if saves else None

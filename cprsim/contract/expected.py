@@ -13,11 +13,11 @@ from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
 from cprsim.contract.failure_kinds import FailureKind, away_s, kinds, until_back_s
 from cprsim.contract.ledger import overhead_retrained
-from cprsim.contract.stops import of_allocations
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
+from cprsim.job.workload import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
-    for cause, share in of_allocations(plan, context, wall):
+    for cause, share in _of_allocations(plan, context, wall):
         causes[cause] += share
     certain = {
         "save": save,
@@ -113,6 +113,28 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         "shutdown": costs.shutdown_s / context.useful_time_s,
     }
     return Expected(**{f.name: certain.get(f.name, 0.0) + causes[f.name] for f in fields(Expected)})
+
+
+def bytes_read_per_failure(plan: Plan, model: Model, context: Context) -> float:
+    """Bytes that one failure makes the job load from the store, the mean over kinds of failure.
+
+    Everything on a return of the whole job, else the shards of the servers that one failure takes
+    down; more or less of them where the plan's answer or its checkpoints say so, and as often as
+    loads have to be begun again in the mean. As in `expected`, failures are taken one by one: what
+    is loaded from the store only after several at once counts as what one of them makes it load.
+    """
+    total = 0.0
+    for kind in kinds(context):
+        answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
+        tier = plan.tier(answer.source)
+        if tier.medium != "store":
+            continue
+        loaded = model.shard_bytes * servers / context.servers
+        if answer.loads == "all":
+            loaded = model.checkpoint_bytes
+        attempts = mean_attempts(context.costs.load_fails(tier))
+        total += kind.share * loaded * share_read(plan, answer) * attempts
+    return total
 
 
 def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
@@ -343,3 +365,33 @@ def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
         return 0.0  # a job shorter than the period has no save
     return _save_s(plan, context, schedule)
+
+
+# --- Ends of allocations -------------------------------------------------------------------------
+
+
+def _of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
+    """Yield the costs of the ends of allocations where the job takes `wall` without them.
+
+    As many as without failures, and a save each, of which about half one would have come anyway.
+    """
+    costs = context.costs
+    if costs.job.allocation_s is None:
+        return
+    schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
+    start, tier = costs.costs.start, plan.tier(plan.last_save.tier)
+    start_s = cold_s if start is not None and start.on_node else warm_s
+    load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
+    stop_s = plan.stop_s(costs)
+    rest_s = costs.job.allocation_s - start_s - load_s - stop_s
+    if rest_s <= 0:
+        return  # an error says so when it is played
+    stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
+    each = stops / context.useful_time_s
+    period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
+    comes_anyway = min(rest_s / wall / period_s, 0.5)
+    # The last save, with a verification before it if there is one.
+    yield "save", each * (stop_s - shutdown_s) * (1 - comes_anyway)
+    yield "shutdown", each * shutdown_s
+    yield "start", each * (schedule_s + start_s)
+    yield "load", each * load_s

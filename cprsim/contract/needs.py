@@ -10,7 +10,7 @@ from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save
 from cprsim.contract.plan import Plan, Redundancy
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.tiers import REMOTE
-from cprsim.rows.trackers.contract import BY_USE
+from cprsim.rows.names import BY_USE
 
 # fmt: off
 Need = Literal[

@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence as Values
 from typing import Any
 
-from cprsim.contract.actions import Recover, Save
-from cprsim.contract.notice import Draining, EmergencySave, emergency_of
+from cprsim.contract.actions import Draining, EmergencySave, Recover, Save, emergency_of
 from cprsim.contract.patterns import (
     VARIANTS,
     Accepted,

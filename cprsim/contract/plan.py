@@ -3,21 +3,29 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from cprsim.contract.actions import ALL_BITS, Controller, Loss, Recover, Save
+from cprsim.contract.actions import (
+    ALL_BITS,
+    Controller,
+    Draining,
+    EmergencySave,
+    Loss,
+    Recover,
+    Save,
+)
 from cprsim.contract.answers import Answers
-from cprsim.contract.controller import ScheduledController
-from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.patterns import Schedule, Sequence
 from cprsim.job.costs import CostModel
-from cprsim.job.derived import OwnCost
 from cprsim.job.severity import Severity
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
 from cprsim.machine import rules
-from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.names import TrackerName
+
+if TYPE_CHECKING:
+    from cprsim.job.derived import OwnCost
 
 #: After a failed save: try it again, or leave it out until the next is due.
 AfterVoid = Literal["retry", "skip"]
@@ -118,7 +126,7 @@ class Plan:
     keep: int = KEEP
     checksum: bool = False
     on_notice: EmergencySave | Draining | None = None
-    own_costs: tuple[OwnCost, ...] = ()
+    own_costs: "tuple[OwnCost, ...]" = ()
     note: str | None = None
 
     @property
@@ -212,6 +220,9 @@ class Plan:
 
         A sequence of another package has a method `controller(plan)`.
         """
+        # Whoever only plans needs none of the machine's schedules.
+        from cprsim.contract.controller import ScheduledController  # noqa: PLC0415
+
         make = getattr(self.sequence, "controller", None)
         own: Controller | None = None if make is None else make(self)
         if own is not None and self.on_notice is None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
     Field,
@@ -17,19 +17,16 @@ from pydantic import (
 from cprsim.basics import units
 from cprsim.basics.errors import CprsimError, PolicyError, told
 from cprsim.basics.schema import A_DURATION, Section, text_of
-from cprsim.contract.actions import Loss
-from cprsim.contract.answering import Answering, answering
-from cprsim.contract.checks import flaw_of
-from cprsim.contract.failure_kinds import kinds
+from cprsim.contract.actions import Answering, Loss
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
-from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.failures.hit import MeanHit
 from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
-from cprsim.job.derived import pushed_bytes_per_s
 from cprsim.job.severity import Severity
 from cprsim.job.tiers import REMOTE
-from cprsim.rows.model import RowModel
+
+if TYPE_CHECKING:
+    from cprsim.rows.model import RowModel
 
 #: Of a job: the shortest interval that is searched; no save is worth more of them.
 LEAST_SHARE = 1e-4
@@ -67,7 +64,7 @@ class Context:
     server_failure_share: float
     trainers_hit: float = 0.0
     samples: int | None = None
-    rows: RowModel | None = None
+    rows: "RowModel | None" = None
     silent_mtbf_s: float = math.inf
     notices: Notices | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
@@ -97,7 +94,49 @@ class Context:
     @property
     def pushed_bytes_per_s(self) -> float:
         """Updates that the trainers push in a useful second, all together, B; 0 if not known."""
+        from cprsim.job.derived import pushed_bytes_per_s  # noqa: PLC0415  (to plan)
+
         return pushed_bytes_per_s(self.costs) or 0.0
+
+
+# --- Settings: keys of a policy that whoever runs the job is free to choose -----------------------
+
+
+class DurationSpan(NamedTuple):
+    """A duration within a range; neighbours differ by a ratio.
+
+    `key`: as scenario files have it, `"interval"` or `"remote.interval"`. `least_s`, `most_s`: in
+    seconds; an interval of `most_s`, the whole job, makes no save at all. `start_s`: where a search
+    may begin, the value of a rule.
+    """
+
+    key: str
+    least_s: float
+    most_s: float
+    start_s: float
+
+    def at_least(self, seconds: float) -> "DurationSpan":
+        """Without what is shorter, as far as anything is left."""
+        least_s = min(max(self.least_s, seconds), self.most_s)
+        return self._replace(least_s=least_s, start_s=max(self.start_s, least_s))
+
+
+class Choice(NamedTuple):
+    """One of few values, in an order in which neighbours are alike."""
+
+    key: str
+    values: tuple[Any, ...]
+
+
+Setting = DurationSpan | Choice
+
+
+def whole_numbers(key: str, least: int, most: int) -> tuple[Choice, ...]:
+    """A choice of whole numbers; none where there is but one, or none."""
+    return (Choice(key, tuple(range(least, most + 1))),) if most > least else ()
+
+
+# --- The policy ----------------------------------------------------------------------------------
 
 
 class Policy(Section):
@@ -209,6 +248,8 @@ class Policy(Section):
         Raises `PolicyError` where the code of a policy fails, or what it returns is no plan; errors
         of cprsim's own, and `ValueError`, which say that it doesn't fit the job, are its answer.
         """
+        from cprsim.contract.checks import flaw_of  # noqa: PLC0415  (to plan, not to read)
+
         try:
             plan = self.plan(context)
             flaw = flaw_of(plan, context.a_loss)
@@ -227,7 +268,11 @@ class Policy(Section):
 
     def answered(self, plan: Plan, context: Context) -> Plan:
         """That plan with what it answers notices with, if anything."""
-        return plan if self.on_notice is None else answering(plan, self.on_notice, context)
+        if self.on_notice is None:
+            return plan
+        from cprsim.contract.answering import answering  # noqa: PLC0415  (of few policies)
+
+        return answering(plan, self.on_notice, context)
 
     def unannounced_s(self, context: Context) -> float:
         """Mean time between failures that its answer to notices leaves to checkpoints, s.
@@ -241,6 +286,8 @@ class Policy(Section):
         save_s = context.save_s + verify_s + (costs.costs.checksum_s if self.checksum else 0.0)
         answered = 1.0 if save_s <= notices.lead_s else 0.0
         if self.on_notice == "drain" and costs.drain_s <= notices.lead_s and not answered:
+            from cprsim.contract.failure_kinds import kinds  # noqa: PLC0415  (likewise)
+
             ready = costs.cluster.spares
             answered = sum(kind.share for kind in kinds(context) if kind.loss.drains_to(ready))
         answered *= notices.recall

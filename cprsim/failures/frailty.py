@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.shared import SharedDraws
 
-#: Whose a factor is: of all machines that come into a place, or of one machine.
-Stays = Literal["place", "machine"]
+if TYPE_CHECKING:
+    from cprsim.failures.shared import SharedDraws
+    from cprsim.failures.spec import Stays
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Frailty:
     """
 
     variance: float
-    stays: Stays
+    stays: "Stays"
     excluded: int
 
     def factors(
-        self, nodes: int, seed: int, cohort: int, generation: int, shared: SharedDraws | None
+        self, nodes: int, seed: int, cohort: int, generation: int, shared: "SharedDraws | None"
     ) -> NDArray[np.float64]:
         """Return the factors of the nodes of a generation, shape (COHORT, nodes)."""
         entity = generation if self.stays == "machine" else 0

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
@@ -11,15 +12,17 @@ from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit
 from cprsim.failures.hits import Hits
-from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
-from cprsim.failures.severity import Part
-from cprsim.failures.shared import SharedDraws
 from cprsim.failures.spec import Failures
-from cprsim.failures.timeline import Timeline
 from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import Severity
 from cprsim.job.workload import Job
+
+if TYPE_CHECKING:
+    from cprsim.failures.processes import Process
+    from cprsim.failures.severity import Part
+    from cprsim.failures.shared import SharedDraws
+    from cprsim.failures.timeline import Timeline
 
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
 _MOST_BURSTS = 1_000_000
@@ -135,7 +138,7 @@ class FailureModel:
         ]
 
     @cached_property
-    def process(self) -> Process:
+    def process(self) -> "Process":
         """Where the failures come from; a log is read once.
 
         Raises
@@ -148,6 +151,12 @@ class FailureModel:
             from cprsim.failures.replay import replay  # noqa: PLC0415  (reads logs)
 
             return replay(spec, cluster, self.job.useful_time_s)
+        from cprsim.failures.processes import (  # noqa: PLC0415  (what draws them)
+            FixedCount,
+            JobRenewals,
+            NodeLives,
+        )
+
         if spec.exactly is not None:
             return FixedCount(spec, cluster, self.job.useful_time_s)
         if spec.per == "node":
@@ -155,8 +164,8 @@ class FailureModel:
         return JobRenewals(spec, cluster)
 
     def timelines(
-        self, seed: int, replications: Iterable[int], shared: SharedDraws | None = None
-    ) -> Iterator[Timeline]:
+        self, seed: int, replications: Iterable[int], shared: "SharedDraws | None" = None
+    ) -> "Iterator[Timeline]":
         """The failures of replications by number; of a cohort's they are drawn together.
 
         With other scenarios' as well where they have draws that are `shared`.
@@ -170,7 +179,7 @@ class FailureModel:
                 known = number, self.process.cohort(seed, number, *more)
             yield known[1].timeline(row)
 
-    def timeline(self, seed: int, replication: int) -> Timeline:
+    def timeline(self, seed: int, replication: int) -> "Timeline":
         """The failures of one replication."""
         return next(self.timelines(seed, [replication]))
 
@@ -196,28 +205,13 @@ class FailureModel:
         constant = Distribution.model_construct(distribution="exponential", mean_s=mtbf_s)
         law = spec.law if whole else constant
         followed, until_s = law.within(exposed_s)
-        away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
+        away = (self.mean_hit.servers + self.mean_hit.trainers) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
     @cached_property
     def mean_hit(self) -> MeanHit:
         """The nodes that one failure takes down on average."""
         return self.process.mean_hit
-
-    @property
-    def servers_hit(self) -> float:
-        """Mean number of parameter servers that one failure takes down."""
-        return self.mean_hit.servers
-
-    @property
-    def trainers_hit(self) -> float:
-        """Mean number of trainers that one failure takes down."""
-        return self.mean_hit.trainers
-
-    @property
-    def server_failure_share(self) -> float:
-        """Share of failures that take down at least one parameter server."""
-        return self.mean_hit.server_share
 
     @property
     def silent_mtbf_s(self) -> float:
@@ -228,10 +222,14 @@ class FailureModel:
     @property
     def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
         """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
-        return self.process.causes if isinstance(self.process, JobRenewals) else ()
+        return getattr(self.process, "causes", ())
 
     def mean_time_s(
-        self, part: Part, otherwise_s: float, in_place: Collection[Severity] = (), fails: float = 0
+        self,
+        part: "Part",
+        otherwise_s: float,
+        in_place: Collection[Severity] = (),
+        fails: float = 0,
     ) -> float:
         """Return the mean time that a part of a failure takes, s.
 

@@ -108,7 +108,7 @@ class JobRenewals(_Drawn):
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
         return tuple(
             (
-                kind.share,
+                kind.share or 0.0,
                 kind.severity,
                 everything
                 if kind.severity == "cluster"

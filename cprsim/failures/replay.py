@@ -15,13 +15,7 @@ from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
-from cprsim.failures.severity import (
-    Severities,
-    SeverityWeights,
-    counted,
-    graded,
-    worst,
-)
+from cprsim.failures.severity import Severities, SeverityWeights, counted, graded, worst
 from cprsim.failures.shared import SharedDraws
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline

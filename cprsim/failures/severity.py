@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from cprsim.basics.schema import Section
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.failures.causes import FailureCause, total_share
 from cprsim.failures.hit import Hit, MeanHit
-from cprsim.failures.hits import Hits
-from cprsim.failures.shared import SharedDraws
-from cprsim.job.delays import Delay
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES, Severity
+
+if TYPE_CHECKING:
+    from cprsim.failures.shared import SharedDraws
 
 Weight = Annotated[float, Field(ge=0)]
 #: Times of a kind of failure: until it is noticed, and from then until its nodes are back.
@@ -70,36 +70,20 @@ class SeverityWeights(Section):
 _NODE_ALONE = SeverityWeights(node=1.0).shares()
 
 
-class Kind(NamedTuple):
-    """A kind of failure that is drawn: a severity, or a cause.
-
-    `detect`, `repair`: until it is noticed, and from then until its nodes are back, s, or a law;
-    None for `costs.detect` and `costs.reschedule`. `hits`: whom it takes down; None for
-    `failures.hits`.
-    """
-
-    share: float
-    severity: Severity
-    name: str = ""
-    detect: Delay | None = None
-    repair: Delay | None = None
-    hits: Hits | None = None
-
-
 class SeverityRows:
     """The kinds of failures, for the replications of a cohort."""
 
     def __init__(
         self,
-        kinds: Sequence[Kind],
+        kinds: Sequence[FailureCause],
         cluster: Cluster,
         seed: int,
         cohort: int,
-        shared: SharedDraws | None = None,
+        shared: "SharedDraws | None" = None,
     ) -> None:
         self.kinds, self.cluster = kinds, cluster
         self._key = seed, cohort
-        self._below = np.array(list(itertools.accumulate(each.share for each in kinds)))
+        self._below = np.array(list(itertools.accumulate(each.share or 0.0 for each in kinds)))
         self._severities = np.array([SEVERITIES.index(each.severity) for each in kinds])
         draws = CohortDraws(_uniform, seed, cohort, Cause.SEVERITY)
         if shared is not None:
@@ -149,9 +133,9 @@ def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.floa
 
 @dataclass(frozen=True)
 class Severities:
-    """The kinds of failures of one job; all are `node` without weights and causes."""
+    """The kinds of failures of one job: causes, or severities; without weights all are `node`."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FailureCause, ...]
     cluster: Cluster
 
     @classmethod
@@ -165,23 +149,18 @@ class Severities:
         if causes is not None:
             total = total_share(causes)
             kinds = [
-                Kind(
-                    (each.share or 0.0) / total,
-                    each.severity,
-                    each.name,
-                    each.detect,
-                    each.repair,
-                    each.hits,
-                )
-                for each in causes
+                each.model_copy(update={"share": (each.share or 0.0) / total}) for each in causes
             ]
         else:
             shares = {} if weights is None else weights.shares()
-            kinds = [Kind(share, severity, severity) for severity, share in shares.items()]
+            kinds = [
+                FailureCause.model_construct(name=severity, share=share, severity=severity)
+                for severity, share in shares.items()
+            ]
         return cls(tuple(kinds), cluster)
 
     def rows(
-        self, seed: int, cohort: int, shared: SharedDraws | None = None
+        self, seed: int, cohort: int, shared: "SharedDraws | None" = None
     ) -> SeverityRows | None:
         """Return the kinds drawn for a cohort; None where there is nothing to draw."""
         if not self.kinds:
@@ -193,7 +172,7 @@ class Severities:
         if not self.kinds:
             return dict(_NODE_ALONE)
         return {
-            name: math.fsum(each.share for each in self.kinds if each.severity == name)
+            name: math.fsum(each.share or 0.0 for each in self.kinds if each.severity == name)
             for name in SEVERITIES
         }
 

@@ -9,7 +9,6 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, as_shares, check_causes
-from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.hits import Hits
 from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
@@ -17,7 +16,6 @@ from cprsim.failures.notice import Notices
 from cprsim.failures.offenders import Offenders
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
-from cprsim.failures.silent import SilentLaw
 
 Window = Annotated[
     tuple[float, float] | Dates,
@@ -35,12 +33,16 @@ Window = Annotated[
 
 
 if TYPE_CHECKING:
+    from cprsim.failures.frailty import Frailty
+
     ReaderName = str
     PresetName = str
 else:
     ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 Ages = Literal["new", "stationary"]
+#: Whose a factor of frailty is: of all machines that come into a place, or of one machine.
+Stays = Literal["place", "machine"]
 #: Of the gamma factors: beyond it most nodes hardly ever fail, and a few at once again and again.
 _MOST_FRAILTY = 20
 _MOST_EXCLUDED = 100_000
@@ -63,6 +65,16 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "preset": (),
 }
 _TIMES = [key for key in SOURCES if key != "preset"]  # a preset sets keys of the others
+
+
+class SilentLaw(Distribution):
+    """Faults that corrupt training, and that nobody notices.
+
+    The time between them is training, that which is done again included. `distribution`: its law,
+    exponential if not given; the other keys are those of any law.
+    """
+
+    distribution: Name = "exponential"
 
 
 class Failures(Section):
@@ -231,9 +243,12 @@ class Failures(Section):
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:
             raise ValueError("per = 'node' goes with distribution; leave it out")
-        if self.bursts is not None and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
+        for key in ("bursts", "frailty", "offenders"):
+            if vars(self)[key] and self.per != "node":
+                way_out = (
+                    "leave it out" if self.distribution is None else "set that, or leave it out"
+                )
+                raise ValueError(f"{key!r} goes with distribution and per = 'node'; {way_out}")
         said = self.per == "node" or self.trace is not None
         if said and self.hits not in (Hits(), Hits(parameter_servers=1)):
             given = "a trace" if self.trace is not None else "per = 'node'"
@@ -242,14 +257,8 @@ class Failures(Section):
             )
 
     def _check_frailty_keys(self) -> None:
-        if self.frailty and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'frailty' goes with distribution and per = 'node'; {way_out}")
         if self.frailty_of is not None and not self.frailty:
             raise ValueError("'frailty_of' goes with frailty; leave it out")
-        if self.offenders is not None and self.per != "node":
-            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
-            raise ValueError(f"'offenders' goes with distribution and per = 'node'; {way_out}")
         if self.offenders is not None and self.frailty_of == "machine":
             raise ValueError(
                 "'offenders' goes with frailty_of = 'place'; of machines, a repair would change "
@@ -270,10 +279,12 @@ class Failures(Section):
             )
 
     @cached_property
-    def frail(self) -> Frailty | None:
+    def frail(self) -> "Frailty | None":
         """The frailty of nodes; None where all are alike."""
         if not self.frailty:
             return None
+        from cprsim.failures.frailty import Frailty  # noqa: PLC0415  (draws)
+
         return Frailty(self.frailty, self.frailty_of or "place", self.exclude_worst)
 
     @property

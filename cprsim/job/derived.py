@@ -5,12 +5,14 @@ cost follows from the bytes that are moved and from what moves them: the servers
 (`cluster.memory_bandwidth`) or cards (`cluster.nic`).
 """
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cprsim.basics.units import format_bytes, format_duration, format_percent
 from cprsim.job.costs import CostModel
-from cprsim.rows.model import RowModel
-from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.names import TrackerName
+
+if TYPE_CHECKING:
+    from cprsim.rows.model import RowModel
 
 #: Where the value of a cost comes from. `"given"`: the scenario has it. `"derived"`: it follows
 #: from what the scenario has. `"assumed"`: it rests on a figure that others measured, on other
@@ -201,7 +203,7 @@ def pushed_bytes_per_s(costs: CostModel) -> float | None:
     return job.samples / job.useful_time_s * _looked_up(rows)
 
 
-def _looked_up(rows: RowModel) -> float:
+def _looked_up(rows: "RowModel") -> float:
     """Return the bytes of the rows that one sample looks up, without optimizer state."""
     return sum(table.lookups * table.row_bytes for table in rows.tables)
 
@@ -217,7 +219,7 @@ def _with_optimizer_state(costs: CostModel) -> float:
     return model.shard_bytes / model.embedding
 
 
-def _rows(costs: CostModel) -> RowModel | None:
+def _rows(costs: CostModel) -> "RowModel | None":
     return None if costs.model is None else costs.model.rows
 
 

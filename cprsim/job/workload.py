@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
     Field,
@@ -28,9 +28,11 @@ from cprsim.basics.schema import (
 )
 from cprsim.job.platform import ByServer, shares_of
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
-from cprsim.rows.model import RowModel, TableRows
-from cprsim.rows.movement import OptimizerRule
+from cprsim.rows.names import OptimizerRule
 from cprsim.rows.skew import Skew
+
+if TYPE_CHECKING:
+    from cprsim.rows.model import RowModel
 
 
 class Job(Section):
@@ -210,11 +212,13 @@ class Model(Section):
         return self
 
     @cached_property
-    def rows(self) -> RowModel | None:
+    def rows(self) -> "RowModel | None":
         """Its rows, table by table; None where only total sizes are given."""
         tables = self._tables
         if tables is None:
             return None
+        from cprsim.rows.model import RowModel, TableRows  # noqa: PLC0415  (where rows are known)
+
         # Optimizer state that is given as a size next to a preset lies with the rows.
         spread = self.shard_bytes / sum(map(self._table_bytes, tables))
         return RowModel(

@@ -5,27 +5,11 @@ Rule 37 of docs/semantics.md.
 
 import math
 
-from cprsim.machine import (
-    attempts,
-    cursors,
-    node_lists,
-    recovery,
-    schedules,
-    starts,
-)
+from cprsim.machine import attempts, cursors, node_lists, phases, recovery, schedules, starts
 from cprsim.machine.codes import HELD_SHORTLY, STOPPING
 from cprsim.machine.fabric import open_flow
 from cprsim.machine.flows import abandon_saves, abandon_timers, join_down, rebuilding
 from cprsim.machine.node_lists import DOWN, HIT, NEW
-from cprsim.machine.phases import (
-    ENDING,
-    GETTING_NODES,
-    GIVING_BACK,
-    LOADING_ANEW,
-    OVER,
-    STARTING,
-    TURN,
-)
 from cprsim.machine.rows import Running
 from cprsim.machine.work import wait
 
@@ -39,7 +23,7 @@ def first(job: Running) -> None:
 
 def _get_nodes(job: Running) -> None:
     """Wait until the job gets nodes."""
-    wait(job, GETTING_NODES, max(job.run.until_s - job.run.now, 0.0))
+    wait(job, phases.GETTING_NODES, max(job.run.until_s - job.run.now, 0.0))
 
 
 def allocated(job: Running) -> None:
@@ -49,7 +33,7 @@ def allocated(job: Running) -> None:
     run.nodes_s = run.now
     if job.plan.starts:
         run.nodes_s += starts.scheduled_s(job)
-        starts.start(job, STARTING)
+        starts.start(job, phases.STARTING)
     else:
         _continue(job)
 
@@ -71,11 +55,11 @@ def _continue(job: Running) -> None:
     if run.handing_over:
         recovery.set_back(job, plan.hands_over)
         run.deepest = plan.hands_over
-        recovery.load(job, LOADING_ANEW, 0)
+        recovery.load(job, phases.LOADING_ANEW, 0)
         return
     if plan.starts:
         cursors.unpause(job)
-    run.phase = TURN
+    run.phase = phases.TURN
 
 
 def hand_over(job: Running) -> None:
@@ -92,13 +76,13 @@ def hand_over(job: Running) -> None:
         node_lists.clear(lists, DOWN)
     cursors.pause(job)
     run.handing_over = True
-    starts.give_back(job, GIVING_BACK)
+    starts.give_back(job, phases.GIVING_BACK)
 
 
 def given_back(job: Running) -> None:
     """Wait for the next nodes once these are given back, or end the run."""
-    if job.run.phase == ENDING:
-        job.run.phase = OVER
+    if job.run.phase == phases.ENDING:
+        job.run.phase = phases.OVER
     else:
         _get_nodes(job)
 
@@ -113,20 +97,20 @@ def handed_over(job: Running) -> None:
     schedules.handed_over(job, job.answers[job.plan.hands_over].source)
     run.handing_over = False
     run.allocation_began_s = run.progress_s
-    run.phase = TURN
+    run.phase = phases.TURN
 
 
 def take_back(job: Running, at_s: float) -> None:
     """Take the nodes of a job for another one: it trains until `at_s`, saves, and waits."""
     job.run.until_s = math.inf
-    if job.run.phase == GETTING_NODES:  # it has stopped and saved already
+    if job.run.phase == phases.GETTING_NODES:  # it has stopped and saved already
         job.run.ends_s = math.inf
     open_flow(job, STOPPING, job.transfers[0], at_s - job.run.now)
 
 
 def waits_for_nodes(job: Running) -> bool:
     """Return whether a job has given its nodes back, and waits for others without a date."""
-    return job.run.phase == GETTING_NODES and math.isinf(job.run.until_s)
+    return job.run.phase == phases.GETTING_NODES and math.isinf(job.run.until_s)
 
 
 def grant(job: Running, now: float) -> None:
@@ -138,4 +122,4 @@ def grant(job: Running, now: float) -> None:
 def end(job: Running) -> None:
     """End the job; no failure undoes its training from now on."""
     cursors.pause(job)
-    starts.give_back(job, ENDING)
+    starts.give_back(job, phases.ENDING)

@@ -5,21 +5,7 @@ Rules 14, 29 and 31 to 33 of docs/semantics.md.
 
 from typing import Any
 
-from cprsim.machine import rules
-from cprsim.machine.codes import (
-    AS_ALL_S,
-    GIVEN_UP,
-    MORE_DELAYS,
-    MORE_LOADS,
-    MORE_OUTAGES,
-    MORE_VOIDS,
-    NONE,
-    ONLY_SAVES,
-    TOO_MANY,
-    TOO_OFTEN_SAVED,
-    TOO_RARELY_SAVED,
-    WASTED,
-)
+from cprsim.machine import codes, rules
 from cprsim.machine.rows import Running, drawn
 
 #: A job with this many failures will not end, even if its failures take no time.
@@ -39,10 +25,11 @@ def save_has_failed(job: Running, save: Any, start_s: float) -> bool:
     run.torn = False
     if not save.can_fail:
         return False
-    chance = drawn(job, draws.voids + run.void, run.void, draws.void_count, MORE_VOIDS)
-    torn = job.plan.torn > 0 and (
-        drawn(job, draws.torn + run.void, run.void, draws.void_count, MORE_VOIDS) < job.plan.torn
-    )
+    chance = drawn(job, draws.voids + run.void, run.void, draws.void_count, codes.MORE_VOIDS)
+    torn = False
+    if job.plan.torn > 0:
+        at = draws.torn + run.void
+        torn = drawn(job, at, run.void, draws.void_count, codes.MORE_VOIDS) < job.plan.torn
     run.torn = torn and not job.plan.checksum
     void = torn and job.plan.checksum
     run.void += 1
@@ -54,14 +41,14 @@ def load_has_failed(job: Running, answer: Any, start_s: float) -> bool:
     run, draws = job.run, job.draws
     if not answer.can_fail:
         return False
-    chance = drawn(job, draws.loads + run.load, run.load, draws.load_count, MORE_LOADS)
+    chance = drawn(job, draws.loads + run.load, run.load, draws.load_count, codes.MORE_LOADS)
     run.load += 1
     failed = chance < job.plan.load_fails or _was_away(job, start_s)
     if not failed and run.torn_loads:
         run.torn_loads -= 1
         failed = True
     if failed:
-        count_wasted(job, WASTED)
+        count_wasted(job, codes.WASTED)
     return failed
 
 
@@ -77,7 +64,7 @@ def _was_away(job: Running, start_s: float) -> bool:
     while high < draws.outage_count and _is_back_s(job, high - 1) <= now:
         high = min(2 * high, draws.outage_count)
     if _is_back_s(job, high - 1) <= now:
-        job.run.status = MORE_OUTAGES
+        job.run.status = codes.MORE_OUTAGES
         return False
     if start_s == now:
         return False
@@ -98,7 +85,7 @@ def _is_back_s(job: Running, outage: int) -> float:
 def give_up(job: Running, why: int) -> None:
     """Give the run up, unless it has stopped for another reason."""
     job.outside.given_up(why)
-    job.run.status = job.run.status or GIVEN_UP
+    job.run.status = job.run.status or codes.GIVEN_UP
 
 
 def count_failure(job: Running) -> None:
@@ -106,8 +93,8 @@ def count_failure(job: Running) -> None:
     run = job.run
     far = rules.fails_too_often(run.progress_s, job.plan.useful_s, run.failures)
     if far or run.failures >= MOST_FAILURES:
-        give_up(job, TOO_MANY)
-    _check(job, TOO_RARELY_SAVED)
+        give_up(job, codes.TOO_MANY)
+    _check(job, codes.TOO_RARELY_SAVED)
     run.failures += 1
 
 
@@ -115,9 +102,9 @@ def count_save(job: Running) -> None:
     """Count a save; give the run up where it only saves."""
     run = job.run
     run.idle_saves += 1
-    _check(job, TOO_OFTEN_SAVED)
+    _check(job, codes.TOO_OFTEN_SAVED)
     if run.idle_saves > MOST_IDLE_SAVES:
-        give_up(job, ONLY_SAVES)
+        give_up(job, codes.ONLY_SAVES)
 
 
 def count_wasted(job: Running, why: int) -> None:
@@ -138,10 +125,10 @@ def _check(job: Running, why: int) -> None:
 def replacement_s(job: Running, nodes: int) -> float:
     """Return how long the nodes hit by the last failure wait for replacements, s."""
     run, draws = job.run, job.draws
-    delay_s = AS_ALL_S
-    if draws.repairs != NONE:
+    delay_s = codes.AS_ALL_S
+    if draws.repairs != codes.NONE:
         delay_s = job.numbers[draws.repairs + run.last_struck]
-    if delay_s == AS_ALL_S:
+    if delay_s == codes.AS_ALL_S:
         delay_s = job.plan.delay_s
         if draws.delay_count:
             delay_s = drawn(
@@ -149,7 +136,7 @@ def replacement_s(job: Running, nodes: int) -> float:
                 draws.delays + run.failures - 1,
                 run.failures - 1,
                 draws.delay_count,
-                MORE_DELAYS,
+                codes.MORE_DELAYS,
             )
     return take_spares(job, nodes, delay_s) if job.plan.spares else delay_s
 

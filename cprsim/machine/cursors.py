@@ -7,20 +7,7 @@ earlier of two. An end or a replacement costs the logarithm of the number of nod
 import math
 
 from cprsim.job.severity import SEVERITIES
-from cprsim.machine import node_lists, offenders
-from cprsim.machine.codes import (
-    ABSOLUTE,
-    LIVES,
-    MORE_BURSTS,
-    MORE_GAPS,
-    MORE_LIVES,
-    MORE_SEVERITIES,
-    MORE_VICTIMS,
-    NONE,
-    OTHER,
-    RENEWAL,
-    SHARED,
-)
+from cprsim.machine import codes, node_lists, offenders
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, SPARE, STRUCK
 from cprsim.machine.rows import Running, drawn
 
@@ -30,10 +17,10 @@ _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 def start(job: Running) -> None:
     """Begin at time 0, with the job running."""
     run, plan = job.run, job.plan
-    if plan.source == OTHER:
+    if plan.source == codes.OTHER:
         job.outside.begin_failures()
         return
-    if plan.source == LIVES or plan.source == SHARED:
+    if plan.source == codes.LIVES or plan.source == codes.SHARED:
         for node in range(plan.nodes):
             job.nodes[node].generation = 0
             job.nodes[node].placed_s = 0.0
@@ -51,12 +38,12 @@ def look_ahead(job: Running) -> None:
     source = job.plan.source
     node_lists.clear(job.lists, STRUCK)
     job.lists[STRUCK][SEVERITY] = _NODE
-    if source == OTHER:
+    if source == codes.OTHER:
         job.outside.look_ahead()
-    elif source == RENEWAL or source == ABSOLUTE:
+    elif source == codes.RENEWAL or source == codes.ABSOLUTE:
         _take_chosen(job)
         _grade(job)
-    elif source == SHARED:
+    elif source == codes.SHARED:
         _look_at_shared(job)
     else:
         for node in range(job.plan.nodes):
@@ -71,16 +58,16 @@ def strike(job: Running) -> None:
     run.next_s = math.inf
     node_lists.clear(job.lists, STRUCK)
     job.lists[STRUCK][SEVERITY] = _NODE
-    if source == OTHER:
+    if source == codes.OTHER:
         job.outside.strike()
         return
-    if source == RENEWAL or source == ABSOLUTE:
+    if source == codes.RENEWAL or source == codes.ABSOLUTE:
         _take_chosen(job)
         _grade(job)
         run.struck += 1
         return
     run.running = False
-    if source == SHARED:
+    if source == codes.SHARED:
         _take_shared(job, at_s)
         return
     while job.tree[1] == at_s:  # lives that end at the same instant are one failure
@@ -89,10 +76,10 @@ def strike(job: Running) -> None:
 
 def replace(job: Running, nodes: int) -> None:
     """Place new nodes in the places of a list."""
-    if job.plan.source == OTHER:
+    if job.plan.source == codes.OTHER:
         job.outside.replace(nodes)
         return
-    if job.plan.source != LIVES and job.plan.source != SHARED:
+    if job.plan.source != codes.LIVES and job.plan.source != codes.SHARED:
         return
     for i in range(job.lists[nodes][COUNT]):
         _place(job, job.lists[nodes][FIRST + i])
@@ -104,19 +91,19 @@ def resume(job: Running) -> None:
     """Let failures strike again from now on; a renewed clock starts (rule 11)."""
     run, source = job.run, job.plan.source
     run.running = True
-    if source == OTHER:
+    if source == codes.OTHER:
         job.outside.resume()
         return
-    if source == ABSOLUTE:
+    if source == codes.ABSOLUTE:
         while _at_s(job, run.struck) < run.now:
             run.struck += 1
             run.absorbed += 1
-    elif source == LIVES:
+    elif source == codes.LIVES:
         while job.tree[1] < run.now:
             # The node failed in the downtime, and is replaced before the job trains again.
             run.absorbed += 1
             _mask(job, _take_first(job))
-    elif source == SHARED:
+    elif source == codes.SHARED:
         _pass_shared(job)
     run.next_s = _next_s(job, run.now)
 
@@ -124,7 +111,7 @@ def resume(job: Running) -> None:
 def pause(job: Running) -> None:
     """Stop failures, as the job has no nodes; a renewed clock stops meanwhile (rule 11)."""
     run = job.run
-    if job.plan.source == OTHER:
+    if job.plan.source == codes.OTHER:
         job.outside.pause()
         return
     run.paused_s = run.next_s - run.now
@@ -134,9 +121,9 @@ def pause(job: Running) -> None:
 
 def unpause(job: Running) -> None:
     """Let failures strike again after `pause`; those that fell strictly inside are masked."""
-    if job.plan.source == OTHER:
+    if job.plan.source == codes.OTHER:
         job.outside.go_on()
-    elif job.plan.source == RENEWAL:
+    elif job.plan.source == codes.RENEWAL:
         job.run.next_s = job.run.now + job.run.paused_s
     else:
         resume(job)
@@ -145,13 +132,14 @@ def unpause(job: Running) -> None:
 def _next_s(job: Running, now: float) -> float:
     """Return when the next failure strikes, s."""
     run, source = job.run, job.plan.source
-    if source == LIVES:
+    if source == codes.LIVES:
         return job.tree[1]
-    if source == SHARED:
+    if source == codes.SHARED:
         return min(_burst_s(job), job.tree[1])
-    if source == ABSOLUTE:
+    if source == codes.ABSOLUTE:
         return _at_s(job, run.struck)
-    return now + drawn(job, job.draws.gaps + run.struck, run.struck, job.draws.gap_count, MORE_GAPS)
+    draws = job.draws
+    return now + drawn(job, draws.gaps + run.struck, run.struck, draws.gap_count, codes.MORE_GAPS)
 
 
 # --- Failures of the job, in order of time --------------------------------------------------------
@@ -172,11 +160,11 @@ def _take_chosen(job: Running) -> None:
     """List the nodes that the failure hits, as drawn or as logged."""
     draws, lists, servers = job.draws, job.lists, job.plan.servers
     index = job.run.struck
-    if job.plan.source == ABSOLUTE:
+    if job.plan.source == codes.ABSOLUTE:
         index %= max(draws.gap_count, 1)
-    if draws.hits != NONE:
+    if draws.hits != codes.NONE:
         if draws.victim_count and index >= draws.victim_count:
-            job.run.status = MORE_VICTIMS
+            job.run.status = codes.MORE_VICTIMS
             return
         first = job.choices[draws.hits + index]
         lists[STRUCK][SEVERITY] = job.choices[first + 1]
@@ -184,10 +172,10 @@ def _take_chosen(job: Running) -> None:
             node_lists.append(lists, STRUCK, job.choices[first + 2 + i])
         return
     if index >= draws.victim_count:
-        job.run.status = MORE_VICTIMS
+        job.run.status = codes.MORE_VICTIMS
         return
     of_servers = of_trainers = True
-    if draws.kinds != NONE:
+    if draws.kinds != codes.NONE:
         of_servers = job.choices[draws.kinds + index] == 1
         of_trainers = not of_servers
     if of_servers:
@@ -206,10 +194,10 @@ def _grade(job: Running) -> None:
     A failure of the cluster hits every node.
     """
     draws, lists, index = job.draws, job.lists, job.run.struck
-    if draws.severities == NONE:
+    if draws.severities == codes.NONE:
         return
     if index >= draws.severity_count:
-        job.run.status = MORE_SEVERITIES
+        job.run.status = codes.MORE_SEVERITIES
         return
     severity = job.choices[draws.severities + index]
     if severity == _CLUSTER:
@@ -225,7 +213,7 @@ def _grade(job: Running) -> None:
 def _life_s(job: Running, generation: int, node: int) -> float:
     draws = job.draws
     place = draws.lives + generation * draws.life_stride + node
-    life_s = drawn(job, place, generation, draws.life_count, MORE_LIVES)
+    life_s = drawn(job, place, generation, draws.life_count, codes.MORE_LIVES)
     return life_s / draws.bad_times if job.nodes[node].bad else life_s
 
 
@@ -275,10 +263,10 @@ def _mask(job: Running, node: int) -> None:
 
 
 def _burst_s(job: Running) -> float:
-    draws = job.draws
-    if draws.bursts == NONE:
+    draws, passed = job.draws, job.run.bursts
+    if draws.bursts == codes.NONE:
         return math.inf
-    return drawn(job, draws.bursts + job.run.bursts, job.run.bursts, draws.burst_count, MORE_BURSTS)
+    return drawn(job, draws.bursts + passed, passed, draws.burst_count, codes.MORE_BURSTS)
 
 
 def _strike_at(job: Running, at_s: float) -> int:
@@ -304,7 +292,7 @@ def _list_bursts(job: Running, at_s: float) -> None:
     while not run.status and _burst_s(job) == at_s:
         first = draws.burst_nodes + run.bursts * draws.burst_width
         for i in range(draws.burst_width):
-            if job.choices[first + i] != NONE:
+            if job.choices[first + i] != codes.NONE:
                 node_lists.insert(lists, SPARE, job.choices[first + i])
         run.bursts += 1
     for i in range(lists[SPARE][COUNT]):

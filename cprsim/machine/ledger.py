@@ -2,18 +2,7 @@
 
 from typing import Any
 
-from cprsim.machine import cursors, flows, learning, marks, node_lists, schedules
-from cprsim.machine.codes import (
-    DETECT,
-    DONE,
-    LOAD,
-    RESCHEDULE,
-    SAVE,
-    SHUTDOWN,
-    STALL,
-    START,
-    VERIFY,
-)
+from cprsim.machine import codes, cursors, flows, learning, marks, node_lists, schedules
 from cprsim.machine.rows import Running
 
 
@@ -45,7 +34,7 @@ def start(job: Running) -> None:
 def _give_lists_back(job: Running) -> None:
     """Give back the lists that the previous run has left taken."""
     run, lists = job.run, job.lists
-    if run.status != DONE:  # the run stopped midway: any list may be taken
+    if run.status != codes.DONE:  # the run stopped midway: any list may be taken
         for row in range(node_lists.FIXED, len(lists)):
             node_lists.give_back(lists, row)
         return
@@ -58,12 +47,12 @@ def _give_lists_back(job: Running) -> None:
 
 def write(job: Running, ledger: Any) -> None:
     """Write a finished run into the columns of a ledger, in the order of `Ledger`."""
-    run = job.run
+    run, spent = job.run, job.spent
     ledger[0], ledger[1] = job.plan.useful_s, run.lost_s
-    ledger[2], ledger[3] = job.spent[SAVE], job.spent[LOAD]
-    ledger[4], ledger[5] = job.spent[RESCHEDULE], job.spent[DETECT]
-    ledger[6], ledger[7], ledger[8] = run.slowdown_s, job.spent[STALL], job.spent[VERIFY]
-    ledger[9], ledger[10] = job.spent[START], job.spent[SHUTDOWN]
+    ledger[2], ledger[3] = spent[codes.SAVE], spent[codes.LOAD]
+    ledger[4], ledger[5] = spent[codes.RESCHEDULE], spent[codes.DETECT]
+    ledger[6], ledger[7], ledger[8] = run.slowdown_s, spent[codes.STALL], spent[codes.VERIFY]
+    ledger[9], ledger[10] = spent[codes.START], spent[codes.SHUTDOWN]
     ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
     ledger[14], ledger[15] = learning.lost(job), run.failures
     ledger[16], ledger[17] = run.absorbed + run.passed, run.saves

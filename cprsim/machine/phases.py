@@ -5,17 +5,7 @@
 
 from typing import Final
 
-from cprsim.machine.codes import (
-    DETECT,
-    LOAD,
-    RESCHEDULE,
-    SAVE,
-    SHUTDOWN,
-    STALL,
-    START,
-    TRAIN,
-    VERIFY,
-)
+from cprsim.machine import codes
 
 #: Training, until a save is due or another action is next.
 TRAINING: Final = 0
@@ -58,20 +48,20 @@ OVER: Final = 18
 
 #: The cause that each phase with a duration is charged to, by number of the phase.
 CAUSE_OF: Final = (
-    TRAIN,  # TRAINING
-    SAVE,  # BLOCKING_SAVE
-    STALL,  # SNAPSHOT
-    VERIFY,  # VERIFYING
-    DETECT,  # DETECTING
-    RESCHEDULE,  # ARRIVING
-    RESCHEDULE,  # TAKING_OVER
-    START,  # RESTARTING
-    LOAD,  # LOADING
-    SAVE,  # AWAITING
-    RESCHEDULE,  # DRAINING
-    RESCHEDULE,  # GETTING_NODES
-    START,  # STARTING
-    LOAD,  # LOADING_ANEW
-    SHUTDOWN,  # GIVING_BACK
-    SHUTDOWN,  # ENDING
+    codes.TRAIN,  # TRAINING
+    codes.SAVE,  # BLOCKING_SAVE
+    codes.STALL,  # SNAPSHOT
+    codes.VERIFY,  # VERIFYING
+    codes.DETECT,  # DETECTING
+    codes.RESCHEDULE,  # ARRIVING
+    codes.RESCHEDULE,  # TAKING_OVER
+    codes.START,  # RESTARTING
+    codes.LOAD,  # LOADING
+    codes.SAVE,  # AWAITING
+    codes.RESCHEDULE,  # DRAINING
+    codes.RESCHEDULE,  # GETTING_NODES
+    codes.START,  # STARTING
+    codes.LOAD,  # LOADING_ANEW
+    codes.SHUTDOWN,  # GIVING_BACK
+    codes.SHUTDOWN,  # ENDING
 )

@@ -18,13 +18,7 @@ from cprsim.machine import (
 from cprsim.machine.answers import answer_to
 from cprsim.machine.answers import load as transfer_of
 from cprsim.machine.codes import FILLING, MORE_ROOM, NONE, REPLACING
-from cprsim.machine.flows import (
-    abandon_rebuilding,
-    abandon_saves,
-    join_down,
-    rebuild,
-    rebuilding,
-)
+from cprsim.machine.flows import abandon_rebuilding, abandon_saves, join_down, rebuild, rebuilding
 from cprsim.machine.node_lists import (
     AWAY,
     COUNT,

@@ -4,35 +4,7 @@ A job is always in one phase. The phase either takes its time and ends, or a fai
 A phase that takes no time ends at once.
 """
 
-from cprsim.machine import (
-    allocations,
-    ledger,
-    notices,
-    recovery,
-    save,
-    turn,
-    work,
-)
-from cprsim.machine.phases import (
-    ARRIVING,
-    BLOCKING_SAVE,
-    DETECTING,
-    DRAINING,
-    ENDING,
-    GETTING_NODES,
-    GIVING_BACK,
-    HELD,
-    LOADING,
-    LOADING_ANEW,
-    OVER,
-    RESTARTING,
-    SNAPSHOT,
-    STARTING,
-    TAKING_OVER,
-    TRAINING,
-    TURN,
-    VERIFYING,
-)
+from cprsim.machine import allocations, ledger, notices, phases, recovery, save, turn, work
 from cprsim.machine.rows import Running
 
 
@@ -52,18 +24,18 @@ def happen(job: Running) -> None:
 
 def is_under_way(job: Running) -> bool:
     """Return whether the run continues; a run that lacks numbers or room does not."""
-    return job.run.phase != OVER and not job.run.status
+    return job.run.phase != phases.OVER and not job.run.status
 
 
 def _settle_instants(job: Running) -> None:
     """Begin one phase after the other until one takes time."""
     run = job.run
     while not run.status:
-        if run.phase == TURN:
+        if run.phase == phases.TURN:
             turn.take_turn(job)
-        elif run.phase == HELD:
+        elif run.phase == phases.HELD:
             save.resume_interrupted(job)
-        elif run.phase == OVER or run.volume:
+        elif run.phase == phases.OVER or run.volume:
             return
         else:
             _ended(job)
@@ -72,7 +44,7 @@ def _settle_instants(job: Running) -> None:
 def _follow(job: Running) -> None:
     run = job.run
     # A detection or a wait finds out by itself whether it has ended (`waiting.waited`).
-    if run.phase in (DETECTING, ARRIVING) or run.done == run.volume:
+    if run.phase in (phases.DETECTING, phases.ARRIVING) or run.done == run.volume:
         _ended(job)
     else:
         _interrupted(job)
@@ -81,42 +53,42 @@ def _follow(job: Running) -> None:
 def _interrupted(job: Running) -> None:
     """Handle a phase that a failure interrupts, or training that the end of a flow does."""
     run, phase = job.run, job.run.phase
-    if phase in (BLOCKING_SAVE, SNAPSHOT, VERIFYING):
+    if phase in (phases.BLOCKING_SAVE, phases.SNAPSHOT, phases.VERIFYING):
         save.interrupt(job)
-    elif phase in (LOADING, RESTARTING):
+    elif phase in (phases.LOADING, phases.RESTARTING):
         recovery.fail_in_load(job)
     else:  # TRAINING for one: `turn.take_turn` sees the failure, and begins the recovery
-        run.phase = TURN
+        run.phase = phases.TURN
 
 
 def _ended(job: Running) -> None:
     """Begin what follows a phase that has ended."""
     run, phase = job.run, job.run.phase
-    if phase == TRAINING:  # first, since most are
-        run.phase = TURN
-    elif phase in (BLOCKING_SAVE, SNAPSHOT):
+    if phase == phases.TRAINING:  # first, since most are
+        run.phase = phases.TURN
+    elif phase in (phases.BLOCKING_SAVE, phases.SNAPSHOT):
         save.end_hold(job)
-    elif phase == DETECTING:
+    elif phase == phases.DETECTING:
         recovery.detected(job)
-    elif phase == ARRIVING:
+    elif phase == phases.ARRIVING:
         recovery.arrived(job)
-    elif phase == LOADING:
+    elif phase == phases.LOADING:
         recovery.loaded(job)
-    elif phase == TAKING_OVER:
+    elif phase == phases.TAKING_OVER:
         recovery.taken_over(job)
-    elif phase == VERIFYING:
+    elif phase == phases.VERIFYING:
         save.verified(job)
-    elif phase == RESTARTING:
+    elif phase == phases.RESTARTING:
         recovery.started_again(job)
-    elif phase == STARTING:
+    elif phase == phases.STARTING:
         allocations.started(job)
-    elif phase == GETTING_NODES:
+    elif phase == phases.GETTING_NODES:
         allocations.allocated(job)
-    elif phase in (GIVING_BACK, ENDING):
+    elif phase in (phases.GIVING_BACK, phases.ENDING):
         allocations.given_back(job)
-    elif phase == LOADING_ANEW:
+    elif phase == phases.LOADING_ANEW:
         allocations.handed_over(job)
-    elif phase == DRAINING:
+    elif phase == phases.DRAINING:
         notices.drained(job)
     else:
-        run.phase = TURN
+        run.phase = phases.TURN

@@ -21,7 +21,7 @@ from cprsim.job.derived import OwnCost, tracked_rows
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.lost import LostShare
 from cprsim.rows.model import PartialSaves, RowModel
-from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.names import TrackerName
 
 #: Of the rows: what a search tries; CPR's choice is 1/8.
 _FRACTIONS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)

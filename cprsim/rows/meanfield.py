@@ -20,10 +20,10 @@ from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed, ListedBatches
 from cprsim.rows.lost import Left, LostShare
-from cprsim.rows.movement import Made, OptimizerRule
+from cprsim.rows.movement import Made
+from cprsim.rows.names import BY_USE, OptimizerRule, TrackerName
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.sampled import left_unsaved
-from cprsim.rows.trackers.contract import BY_USE, TrackerName
 
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
 #: Between two saves: lists that see more of them are taken to see rows one by one.

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from cprsim.basics.periods import whole_periods
 from cprsim.basics.units import SECONDS
-from cprsim.rows.change import LostChange
-from cprsim.rows.lost import LostShare
-from cprsim.rows.movement import Made, OptimizerRule
-from cprsim.rows.popularity import Popularity, modified
+from cprsim.rows.names import OptimizerRule, TrackerName
 from cprsim.rows.skew import Skew
-from cprsim.rows.trackers.contract import TrackerName
 
 if TYPE_CHECKING:
+    from cprsim.rows.change import LostChange
+    from cprsim.rows.lost import LostShare
     from cprsim.rows.meanfield import MeanField
+    from cprsim.rows.popularity import Popularity
 
 #: The largest tables that together hold this share of all rows are tracked, unless their number is
 #: given; the others are saved whole each time.
@@ -131,19 +130,22 @@ class RowModel:
         """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
         return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
 
-    def lost(self, saving: PartialSaves) -> LostShare:
+    def lost(self, saving: PartialSaves) -> "LostShare":
         """Expected lost share of all updates from time 0, when everything is saved."""
         if saving not in self._known:
             self._known[saving] = self._lost(saving)
         known: LostShare = self._known[saving]
         return known
 
-    def change(self, saving: PartialSaves) -> LostChange:
+    def change(self, saving: PartialSaves) -> "LostChange":
         """Expected lost movement of all rows from time 0, when none has had an update.
 
         With a `fraction` of 1 everything is saved once an interval. A first update moves the rows
         of all tables alike.
         """
+        from cprsim.rows.change import LostChange  # noqa: PLC0415  (of those that save by priority)
+        from cprsim.rows.movement import Made  # noqa: PLC0415
+
         parts, rest = self._fields(saving)
         lost = [field.change(saving.tracker, saving.intervals) for field, _ in parts]
         for table in rest:
@@ -153,7 +155,9 @@ class RowModel:
             lost.append(LostChange(saving.fraction, np.zeros(saving.saves), (made,)))
         return LostChange.together(lost)
 
-    def _lost(self, saving: PartialSaves) -> LostShare:
+    def _lost(self, saving: PartialSaves) -> "LostShare":
+        from cprsim.rows.lost import LostShare  # noqa: PLC0415  (likewise)
+
         fields, _ = self._fields(saving)
         parts = [field.lost(saving.tracker, saving.intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
@@ -219,7 +223,7 @@ class RowModel:
             key = (table.rows, table.skew.model_dump_json(), table.lookups)
             bytes_of[key] = bytes_of.get(key, 0.0) + table.saved_bytes
             alike[key] = table
-        shares = [modified(self._popularity_of(t), samples * t.lookups) for t in alike.values()]
+        shares = [self._popularity_of(t).modified(samples * t.lookups) for t in alike.values()]
         weights = np.array(list(bytes_of.values()))
         if len(shares) == 1:
             return shares[0]
@@ -233,11 +237,11 @@ class RowModel:
         """
         return math.fsum(
             table.saved_bytes
-            * float(modified(self._popularity_of(table), np.array([samples * table.lookups]))[0])
+            * float(self._popularity_of(table).modified(np.array([samples * table.lookups]))[0])
             for table in self.tables
         )
 
-    def _popularity_of(self, table: TableRows) -> Popularity:
+    def _popularity_of(self, table: TableRows) -> "Popularity":
         key = (table.rows, table.skew.model_dump_json())
         if key not in self._known:
             self._known[key] = table.skew.popularity(table.rows)

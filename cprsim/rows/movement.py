@@ -8,17 +8,15 @@ Hazan and Singer, JMLR 2011). Movement is counted in first updates: under SGD in
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cprsim.rows.names import OptimizerRule
 from cprsim.rows.popularity import Popularity
 
 Array = NDArray[np.float64]
-#: How far an optimizer's k-th update moves a row: `"sgd"` by 1, `"adagrad"` by 1 / sqrt(k).
-OptimizerRule = Literal["sgd", "adagrad"]
-RULES: tuple[OptimizerRule, ...] = get_args(OptimizerRule)
 #: Sums up to here are looked up, later ones taken from Euler and Maclaurin, right to 1e-12.
 _LOOKED_UP = 256
 #: Riemann's zeta at 1/2 and -1/2: the constants of those two sums.

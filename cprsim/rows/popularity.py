@@ -128,29 +128,17 @@ class Popularity:
         accesses = np.concatenate([[0.0], np.cumsum(self.rows * self.share)])
         return float(np.interp(fraction * ends[-1], ends, accesses))
 
+    def modified(self, accesses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the expected share of the rows that are touched at least once, shape (k,).
 
-def modified(popularity: Popularity, accesses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Expected share of the rows that are touched at least once.
-
-    `f(n) = (1/V) sum_i (1 - (1 - p_i)^n)`, exact for n independent accesses; a row has the mean
-    probability of its class, which lies within 15 % of it.
-
-    Parameters
-    ----------
-    popularity
-        Of the V rows.
-    accesses
-        Numbers n of accesses, >= 0, shape (k,).
-
-    Returns
-    -------
-    NDArray
-        Shares, 0 to 1, shape (k,); exactly 1 where no row can have been missed.
-    """
-    with np.errstate(divide="ignore"):  # a table of one row
-        missed = np.maximum(np.log1p(-popularity.share), _NEVER)
-    touched = -np.expm1(np.multiply.outer(accesses, missed))
-    return np.asarray(touched @ popularity.rows / popularity.rows.sum())
+        `f(n) = (1/V) sum_i (1 - (1 - p_i)^n)`, exact for n independent accesses; a row has the mean
+        probability of its class, which lies within 15 % of it. Exactly 1 where no row can have been
+        missed. `accesses`: numbers n of accesses, >= 0, shape (k,).
+        """
+        with np.errstate(divide="ignore"):  # a table of one row
+            missed = np.maximum(np.log1p(-self.share), _NEVER)
+        touched = -np.expm1(np.multiply.outer(accesses, missed))
+        return np.asarray(touched @ self.rows / self.rows.sum())
 
 
 def uniform(rows: int) -> Popularity:

@@ -6,7 +6,8 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, csv_cells, lines, number, shown
+from cprsim.basics.errors import shown
+from cprsim.basics.tabular import LogPath, csv_cells, lines, number
 from cprsim.errors import LogError
 
 #: Columns of a concentration curve.

@@ -18,8 +18,8 @@ from scipy.special import ndtri, pdtr
 
 from cprsim.rows.listed import Listed
 from cprsim.rows.lost import Left, slope
-from cprsim.rows.movement import OptimizerRule, moved
-from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.movement import moved
+from cprsim.rows.names import OptimizerRule, TrackerName
 from cprsim.rows.trackers.ranking import rotating_start
 from cprsim.rows.walk import Walk, batches_met
 

@@ -1,13 +1,14 @@
 """The value `skew` of a table in a scenario: how unequally its rows are accessed."""
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_serializer, model_validator
 
 from cprsim.basics.schema import Section, nearest
 from cprsim.errors import LogError, UsageError
-from cprsim.rows.popularity import Popularity, curve, uniform, zipf
-from cprsim.rows.readers import read_curve
+
+if TYPE_CHECKING:
+    from cprsim.rows.popularity import Popularity
 
 Name = Literal["uniform", "dlrm-production"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -60,11 +61,15 @@ class Skew(Section):
             return self.name
         return {"zipf": self.zipf} if self.zipf is not None else {"curve": self.curve or ""}
 
-    def popularity(self, rows: int) -> Popularity:
+    def popularity(self, rows: int) -> "Popularity":
         """Return it for a table of so many rows; raise `LogError` where its curve can't be read."""
+        from cprsim.rows.popularity import curve, uniform, zipf  # noqa: PLC0415  (of a few plans)
+
         if self.zipf is not None:
             return zipf(rows, self.zipf)
         if self.curve is not None:
+            from cprsim.rows.readers import read_curve  # noqa: PLC0415
+
             points = read_curve(self.curve)
             try:
                 return curve(points, rows)

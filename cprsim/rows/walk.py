@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.movement import OptimizerRule
+from cprsim.rows.names import OptimizerRule
 
 Array = NDArray[np.float64]
 #: First steps of a row under Adagrad that are drawn one by one. Later ones are drawn together, as a

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from cprsim.contract import Plan
+from cprsim.contract.expected import bytes_read_per_failure
 from cprsim.contract.ledger import ettr, overhead, overhead_retrained
 from cprsim.contract.memory import extra_bytes
-from cprsim.contract.store_reads import bytes_read_per_failure
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Model
 from cprsim.scenario import Scenario

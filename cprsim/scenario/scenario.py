@@ -14,7 +14,6 @@ from pydantic import BaseModel, InstanceOf
 from cprsim.basics import units
 from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy, rules
-from cprsim.contract.expected import expected
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -99,16 +98,16 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     @cached_property
     def context(self) -> Context:
         """The knowledge that policies plan with."""
-        failures = self.failure_model
+        failures, hit = self.failure_model, self.failure_model.mean_hit
         return Context(
             useful_time_s=self.job.useful_time_s,
             servers=self.cluster.parameter_servers,
             trainers=self.cluster.trainers,
             costs=self.cost_model,
             mtbf_s=failures.mtbf_s,
-            servers_hit=failures.servers_hit,
-            server_failure_share=failures.server_failure_share,
-            trainers_hit=failures.trainers_hit,
+            servers_hit=hit.servers,
+            server_failure_share=hit.server_share,
+            trainers_hit=hit.trainers,
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
@@ -165,6 +164,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         ValueError
             If it doesn't fit the job.
         """
+        from cprsim.contract.expected import expected  # noqa: PLC0415  (formulas)
+
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)

@@ -19,7 +19,6 @@ from cprsim.job.costs import Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
-from cprsim.scenario.drawn import tables
 
 SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
     "job": (Job, True),
@@ -43,6 +42,8 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         raise ScenarioError(
             "jobs: this is a cluster file, which cprsim cluster plays; a scenario has one [job]"
         )
+    from cprsim.scenario.drawn import tables  # noqa: PLC0415  (of fleets)
+
     drawn = [".".join(path) for path, _ in tables(mapping)]
     if drawn:
         raise ScenarioError(

@@ -7,7 +7,7 @@ long as it is needed. The compiled engine gathers blocks of many runs in arrays
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ Draw = Callable[[int], NDArray[Any]]
 #: Draws the nodes that each of so many failures hits, for each replication: see `_listed`.
 DrawHits = Callable[[int], list[list[list[int]]]]
 Rows = NDArray[np.intp]
+#: Of real numbers, or of nodes and severities.
+Kind = Literal["numbers", "choices"]
 
 #: Bits of a place within one kind of number, and the number of such places.
 _SHIFT: Final = 40
@@ -53,11 +55,10 @@ class Sink(Protocol):
     def put(self, **columns: float) -> None:
         """Set columns to values."""
 
-    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take real numbers."""
-
-    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take nodes or severities."""
+    def add(
+        self, to: Kind, column: str, counted: str | None, status: int | None, draw: Draw
+    ) -> None:
+        """Take real numbers, or nodes or severities (choices)."""
 
     def add_hits(self, status: int | None, draw: DrawHits) -> None:
         """Take nodes hit by each failure, in lists of different lengths."""
@@ -106,13 +107,13 @@ class ScenarioDraws:
             ("regroups", "restart_count", codes.MORE_RESTARTS),
         ):
             if column in drawn:
-                sink.add_numbers(column, counted, status, partial(_columns, drawn[column], rows))
+                sink.add("numbers", column, counted, status, partial(_columns, drawn[column], rows))
         if "starts" in drawn:
             starts: StartDraws = drawn["starts"]
             draw: Draw = lambda count: starts.upto(count)[rows]  # noqa: E731
-            sink.add_numbers("starts", "start_count", codes.MORE_STARTS, draw)
+            sink.add("numbers", "starts", "start_count", codes.MORE_STARTS, draw)
         for column, counted, status, of_run in self._by_run:
-            sink.add_numbers(column, counted, status, partial(_each, of_run, runs))
+            sink.add("numbers", column, counted, status, partial(_each, of_run, runs))
 
     @property
     def _detect_s(self) -> float:
@@ -227,10 +228,10 @@ def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: 
     cohort = failures.cohort if isinstance(failures, DrawnTimeline) else failures
     if isinstance(cohort, RenewalCohort):
         gaps = partial(_columns, cohort.gaps, rows)
-        sink.add_numbers("gaps", "gap_count", codes.MORE_GAPS, gaps)
+        sink.add("numbers", "gaps", "gap_count", codes.MORE_GAPS, gaps)
         _put_victims(sink, cohort.victims, rows, servers, None)
     elif isinstance(cohort, InstantCohort):
-        sink.add_numbers("gaps", "gap_count", None, lambda _: cohort.times_s[rows])
+        sink.add("numbers", "gaps", "gap_count", None, lambda _: cohort.times_s[rows])
         _put_victims(sink, cohort.victims, rows, servers, cohort.times_s.shape[1])
     elif isinstance(cohort, ReplayCohort):
         sink.add_logs([cohort.timeline(row) for row in rows.tolist()], servers)
@@ -243,14 +244,14 @@ def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: 
         return
     if source_of(cohort) != codes.OTHER:
         graded = partial(severities.of_failures, rows)
-        sink.add_choices("severities", "severity_count", codes.MORE_SEVERITIES, graded)
+        sink.add("choices", "severities", "severity_count", codes.MORE_SEVERITIES, graded)
     otherwise_s = detect_s, codes.AS_ALL_S
     for column, part, other_s in zip(
         ("detections", "repairs"), get_args(Part), otherwise_s, strict=True
     ):
         if severities.has(part):
             times_s = partial(severities.times_s, part, rows, otherwise_s=other_s)
-            sink.add_numbers(column, "severity_count", codes.MORE_SEVERITIES, times_s)
+            sink.add("numbers", column, "severity_count", codes.MORE_SEVERITIES, times_s)
 
 
 def _put_victims(
@@ -272,10 +273,10 @@ def _put_victims(
         found: NDArray[Any] = getattr(victims.upto(most or count), name)
         return found[rows, : count if most is None else most]
 
-    sink.add_choices("victims", "victim_count", status, partial(drawn, "servers"))
-    sink.add_choices("victim_trainers", None, status, partial(drawn, "trainers"))
+    sink.add("choices", "victims", "victim_count", status, partial(drawn, "servers"))
+    sink.add("choices", "victim_trainers", None, status, partial(drawn, "trainers"))
     if victims.of_servers is not None:
-        sink.add_choices("kinds", None, status, partial(drawn, "of_servers"))
+        sink.add("choices", "kinds", None, status, partial(drawn, "of_servers"))
     sink.put(per_servers=victims.counts[0], per_trainers=victims.counts[1])
 
 
@@ -289,11 +290,11 @@ def _put_lives(sink: Sink, cohort: NodeCohort, rows: Rows) -> None:
         return found
 
     drawn = partial(of_generations, lives.generation)
-    sink.add_numbers("lives", "life_count", codes.MORE_LIVES, drawn)
+    sink.add("numbers", "lives", "life_count", codes.MORE_LIVES, drawn)
     sink.put(life_stride=lives.nodes)
     if lives.offenders is not None:
         states = partial(of_generations, lives.states)
-        sink.add_numbers("states", "life_count", codes.MORE_LIVES, states)
+        sink.add("numbers", "states", "life_count", codes.MORE_LIVES, states)
         sink.put(**lives.offenders.columns())
     if cohort.bursts is None:
         return
@@ -307,8 +308,8 @@ def _put_lives(sink: Sink, cohort: NodeCohort, rows: Rows) -> None:
                 place[: len(nodes)] = nodes
         return found
 
-    sink.add_numbers("bursts", "burst_count", codes.MORE_BURSTS, partial(_instants, shocks))
-    sink.add_choices("burst_nodes", None, codes.MORE_BURSTS, struck)
+    sink.add("numbers", "bursts", "burst_count", codes.MORE_BURSTS, partial(_instants, shocks))
+    sink.add("choices", "burst_nodes", None, codes.MORE_BURSTS, struck)
     sink.put(burst_width=shocks[0].most)
 
 
@@ -350,19 +351,13 @@ class RunDraws:
         """Set columns to values."""
         vars(self.row).update(columns)
 
-    def add_numbers(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take real numbers."""
-        self._take(self.numbers, column, counted, status, draw)
-
-    def add_choices(self, column: str, counted: str | None, status: int | None, draw: Draw) -> None:
-        """Take nodes or severities."""
-        self._take(self.choices, column, counted, status, draw)
-
-    def _take(
-        self, to: "Numbers", column: str, counted: str | None, status: int | None, draw: Draw
+    def add(
+        self, to: Kind, column: str, counted: str | None, status: int | None, draw: Draw
     ) -> None:
+        """Take real numbers, or nodes or severities (choices)."""
         first = _GENERATIONS if status == codes.MORE_LIVES else _FIRST
-        self.put(**{column: to.add(GrowingNumbers(draw, first))})
+        numbers: Numbers = getattr(self, to)
+        self.put(**{column: numbers.add(GrowingNumbers(draw, first))})
         if counted is not None:
             self.put(**{counted: MANY if status is not None else draw(0).shape[1]})
 

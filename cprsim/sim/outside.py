@@ -5,20 +5,7 @@ from typing import Any, NoReturn
 from numpy.random import Generator
 
 from cprsim.basics.units import counted, format_percent
-from cprsim.contract import (
-    Clock,
-    Drain,
-    Failed,
-    Loss,
-    Notice,
-    Resumed,
-    Save,
-    Saved,
-    Stored,
-    Train,
-    Unusable,
-    Void,
-)
+from cprsim.contract import actions
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
 from cprsim.failures.hit import Hit
@@ -148,9 +135,9 @@ class Outside:
         hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._plan_costs.servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])
 
-    def _loss(self, number: int) -> Loss:
+    def _loss(self, number: int) -> actions.Loss:
         hit = self._hit(number)
-        return Loss(frozenset(hit.servers), frozenset(hit.trainers), hit.severity)
+        return actions.Loss(frozenset(hit.servers), frozenset(hit.trainers), hit.severity)
 
     # --- Timelines of other kinds ----------------------------------------------------------------
 
@@ -213,19 +200,19 @@ class OwnController(Outside):
         self._alarm_rng: Generator | None = None
         self._alarm_nodes: list[int] = []
 
-    def now(self) -> Clock:
+    def now(self) -> actions.Clock:
         """Return the wall clock and progress, in seconds."""
-        return Clock(self.job.run.now, self.job.run.progress_s)
+        return actions.Clock(self.job.run.now, self.job.run.progress_s)
 
     def decide(self) -> None:
         """Ask the controller for its next action, and begin it."""
         action = self._controller.ask(self.now())
-        if type(action) is Train:
+        if type(action) is actions.Train:
             self._train(action.until_s)
-        elif type(action) is Save:
+        elif type(action) is actions.Save:
             self._plan_costs.check_save(action)
             save.save(self.job, self._rows.number_of_save(action))
-        elif type(action) is Drain:
+        elif type(action) is actions.Drain:
             self._drain(action)
         else:
             raise RunError(
@@ -248,7 +235,7 @@ class OwnController(Outside):
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
         turn.train(self.job, until_s)
 
-    def _drain(self, drain: Drain) -> None:
+    def _drain(self, drain: actions.Drain) -> None:
         run, nodes = self.job.run, drain.nodes
         ready = attempts.spares_ready(self.job)
         if not nodes.drains_to(ready):
@@ -261,7 +248,7 @@ class OwnController(Outside):
     def answer(self, down: int) -> int:
         """Ask the controller for its answer to a failure; return the number of the answer."""
         loss = self._loss(down)
-        self._controller.tell(Failed(self.now(), loss))
+        self._controller.tell(actions.Failed(self.now(), loss))
         answer = self._plan_costs.checked_answer(self._controller.ask(self.now()), loss)
         if answer.keep_training:
             self._is_by_rule = answer.degraded == self._plan_costs.plan.recover(loss).degraded
@@ -276,21 +263,21 @@ class OwnController(Outside):
 
     def saved(self, number: int, stored: bool) -> None:
         """Report to the controller that training resumes after a save."""
-        self._controller.tell(Saved(self.now(), self._rows.saves[number], stored))
+        self._controller.tell(actions.Saved(self.now(), self._rows.saves[number], stored))
 
     def landed(self, number: int) -> None:
         """Report to the controller that a background save is stored."""
-        self._controller.tell(Stored(self.now(), self._rows.saves[number]))
+        self._controller.tell(actions.Stored(self.now(), self._rows.saves[number]))
 
     def skipped(self, number: int) -> None:
         """Report to the controller that a save has failed."""
-        self._controller.tell(Void(self.now(), self._rows.saves[number]))
+        self._controller.tell(actions.Void(self.now(), self._rows.saves[number]))
 
     def unusable(self, tier: int, corrupt: bool) -> None:
         """Report to the controller that a tier's last checkpoint can't be returned to."""
         names = [each.save.tier for each in self._plan_costs.plan.schedules]
         name = names[tier] if tier != codes.NONE else self._plan_costs.plan.tiers[-1].name
-        self._controller.tell(Unusable(self.now(), name, corrupt))
+        self._controller.tell(actions.Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
         """Report to the controller that training resumes.
@@ -300,7 +287,7 @@ class OwnController(Outside):
         flows, count = self.job.flows, self.job.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
         source = self._plan_costs.plan.schedules[tier].save.tier if anew and tier >= 0 else None
-        self._controller.tell(Resumed(self.now(), () if anew else tuple(pending), source))
+        self._controller.tell(actions.Resumed(self.now(), () if anew else tuple(pending), source))
 
     def noticed(self, deadline_s: float, alarm: int) -> None:
         """Report a notice: of the failure in `STRUCK`, or of false alarm number `alarm`."""
@@ -311,6 +298,6 @@ class OwnController(Outside):
             while alarm >= len(self._alarm_nodes):
                 self._alarm_nodes.append(int(rng.integers(self._plan_costs.nodes)))
             hit = Hit.of([self._alarm_nodes[alarm]], self._plan_costs.servers)
-            loss = Loss(frozenset(hit.servers), frozenset(hit.trainers))
+            loss = actions.Loss(frozenset(hit.servers), frozenset(hit.trainers))
         ready = attempts.spares_ready(self.job)
-        self._controller.tell(Notice(self.now(), deadline_s, loss, ready))
+        self._controller.tell(actions.Notice(self.now(), deadline_s, loss, ready))

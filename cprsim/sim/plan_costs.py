@@ -8,9 +8,6 @@ from cprsim.job.tiers import Medium
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.scenario import Scenario
 
-#: A transfer, and its rate while no other transfer is on its links.
-Rated = tuple[Transfer, float]
-
 
 class PlanCosts:
     """A policy's plan in its scenario."""
@@ -40,14 +37,14 @@ class PlanCosts:
 
     # --- Transfers -------------------------------------------------------------------------------
 
-    def training(self, degraded: float) -> Rated:
+    def training(self, degraded: float) -> Transfer:
         """Return a useful second of training, which takes longer by the share `degraded`."""
         slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
-        return self._rated(self.costs.training(slowdown, self.plan.peer_bytes_per_s))
+        return self.costs.training(slowdown, self.plan.peer_bytes_per_s)
 
-    def save(self, save: Save) -> Rated:
+    def save(self, save: Save) -> Transfer:
         """Return the transfer of a save."""
-        return self._rated(self.plan.transfer(save, self.costs))
+        return self.plan.transfer(save, self.costs)
 
     def amount(self, save: Save) -> tuple[Medium, float]:
         """Return the medium that a save writes to, and its bytes, in full checkpoints."""
@@ -55,7 +52,7 @@ class PlanCosts:
         share = portion if model is None else model.saved_share(portion)
         return self.plan.tier(save.tier).medium, share * save.writes
 
-    def load(self, answer: Recover, servers: int, reads: float) -> Rated:
+    def load(self, answer: Recover, servers: int, reads: float) -> Transfer:
         """Return the load after a failure of `servers` servers, from a checkpoint that `reads`.
 
         Raises
@@ -65,10 +62,11 @@ class PlanCosts:
         """
         tier = self.plan.tier(answer.source)
         read = rules.bytes_read(answer.reads, answer.made_anew, reads)
-        return self._rated(self.costs.load(tier, answer.loads, servers, read))
+        return self.costs.load(tier, answer.loads, servers, read)
 
-    def _rated(self, transfer: Transfer) -> Rated:
-        return transfer, uncontended_rate(transfer, self.costs.capacities)
+    def rate(self, transfer: Transfer) -> float:
+        """Return the rate of a transfer while no other is on its links, per second."""
+        return uncontended_rate(transfer, self.costs.capacities)
 
     # --- What a controller says ------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
+from cprsim.contract.actions import emergency_of
 from cprsim.contract.answers import Together
-from cprsim.contract.notice import emergency_of
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
 from cprsim.errors import ScenarioError
 from cprsim.job.platform import STORE_READ
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import has_starts, mean_start
-from cprsim.job.transfer import Transfer, uncontended_rate
+from cprsim.job.transfer import Transfer
 from cprsim.machine.codes import NONE
 from cprsim.machine.plan_rows import (
     LINKS,
@@ -27,7 +27,7 @@ from cprsim.machine.plan_rows import (
     TransferRow,
 )
 from cprsim.machine.rows import Row
-from cprsim.sim.plan_costs import PlanCosts, Rated
+from cprsim.sim.plan_costs import PlanCosts
 
 #: Share of a link; the rounding of sums of a few rates is less.
 _MARGIN = 1e-9
@@ -82,7 +82,7 @@ class PlanRows(PatternRows):
         storage = plan_costs.costs.storage
         fails = storage is not None and storage.fails
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
-        self._transfers: dict[Rated, int] = {}
+        self._transfers: dict[Transfer, int] = {}
         self._are_undisturbed = self._undisturbed()
 
     def plan(self, nodes: int, source: int) -> PlanRow:
@@ -91,7 +91,7 @@ class PlanRows(PatternRows):
         scenario, storage = plan_costs.scenario, plan_costs.costs.storage
         cluster, failures = scenario.cluster, scenario.failures
         useful_s = scenario.job.useful_time_s
-        full, rate = plan_costs.training(0.0)
+        training = plan_costs.training(0.0)
         columns = self.columns()
         first_case, cases = self._cases()
         mirror = plan.mirror
@@ -106,8 +106,8 @@ class PlanRows(PatternRows):
             "most_last": plan.schedules[-1].max_pending if plan.schedules else 1,
             "first_case": first_case,
             "cases": cases,
-            "training": self._transfer((full, rate)),
-            "unslowed": rate == 1.0,
+            "training": self._transfer(training),
+            "unslowed": plan_costs.rate(training) == 1.0,
             "source": source,
             "updates": self._real(cluster.update_shares or ()),
             "uneven": cluster.update_shares is not None,
@@ -215,8 +215,8 @@ class PlanRows(PatternRows):
         if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
             return False
         ((_, save, _),) = plan.schedules
-        transfer, rate = self._plan_costs.save(save)
-        takes = transfer.volume > 0 and 0 < rate < math.inf
+        transfer = self._plan_costs.save(save)
+        takes = transfer.volume > 0 and 0 < self._plan_costs.rate(transfer) < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
 
     def _undisturbed(self) -> list[bool]:
@@ -229,12 +229,12 @@ class PlanRows(PatternRows):
             return [False] * len(self._plan.schedules)
         for schedule in self._plan.schedules:
             _, save, most = schedule
-            transfer, rate = self._plan_costs.save(save)
+            transfer = self._plan_costs.save(save)
             if (
                 not save.blocking
                 and most == 1
                 and save.tier not in self._can_fail
-                and 0 < rate < math.inf
+                and 0 < self._plan_costs.rate(transfer) < math.inf
                 and transfer.volume < math.inf
                 and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
             ):
@@ -269,14 +269,21 @@ class PlanRows(PatternRows):
         saves = [each for each in plan.schedules if not each.save.blocking]
         return sum(1 << i for i, link in enumerate(LINKS) if not self._fit(link, saves, alone))
 
-    def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
+    def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Transfer]) -> bool:
         """Return whether a link carries all saves and any one of `alone` at full rate."""
-        saves = [(_drawn(self._plan_costs.save(s.save), link), s.max_pending) for s in schedules]
-        most = max(_drawn(rated, link) for rated in alone)
+        saves = [
+            (self._drawn(self._plan_costs.save(s.save), link), s.max_pending) for s in schedules
+        ]
+        most = max(self._drawn(transfer, link) for transfer in alone)
         users = sum(count for drawn, count in saves if drawn) + (most > 0)
         drawn = sum(count * drawn for drawn, count in saves) + most
         capacity = self._plan_costs.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
+
+    def _drawn(self, transfer: Transfer, link: str) -> float:
+        """Return the units of a link that a transfer draws on free links, per second."""
+        coefficient = dict(transfer.uses).get(link, 0.0)
+        return coefficient * self._plan_costs.rate(transfer) if coefficient else 0.0
 
     # --- Schedules and saves ----------------------------------------------------------------------
 
@@ -295,10 +302,10 @@ class PlanRows(PatternRows):
         if not checked_s:
             return values
         whole = costs.save(to)
-        pace = uncontended_rate(whole, costs.capacities)
-        if pace == math.inf:  # the check alone takes time
-            whole, pace = Transfer(0.0, cap=1.0), 1.0
-        return values | {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
+        if self._plan_costs.rate(whole) == math.inf:  # the check alone takes time
+            whole = Transfer(0.0, cap=1.0)
+        pace = self._plan_costs.rate(whole)
+        return values | {"transfer": self._transfer(whole), "besides": checked_s * pace}
 
     def _save_values(self, save: Save) -> dict[str, Any]:
         values = super()._save_values(save) | {
@@ -373,37 +380,27 @@ class PlanRows(PatternRows):
         except ScenarioError:  # the simulator raises it if a run needs this load
             return {"nothing": NONE, "load": NONE}
         return {
-            "nothing": self._transfer((nothing, 0.0)),
-            "load": self._transfer((one, 0.0)),
+            "nothing": self._transfer(nothing),
+            "load": self._transfer(one),
             "each": each,
         }
 
     # --- Numbers ----------------------------------------------------------------------------------
 
-    def _transfer(self, rated: Rated) -> int:
-        if rated not in self._transfers:
-            transfer, limit = rated
+    def _transfer(self, transfer: Transfer) -> int:
+        if transfer not in self._transfers:
             uses = dict(transfer.uses)
-            share = transfer.weight / transfer.unit
-            drawn = [uses.get(link, 0.0) for link in LINKS]
-            self._transfers[rated] = len(self._tables.transfers)
+            self._transfers[transfer] = len(self._tables.transfers)
             row = TransferRow(
                 volume=transfer.volume,
                 cap=transfer.cap,
-                limit=limit,
-                share=share,
+                limit=self._plan_costs.rate(transfer),
+                share=transfer.weight / transfer.unit,
                 linked=bool(uses),
-                uses=drawn,
+                uses=[uses.get(link, 0.0) for link in LINKS],
             )
             self._tables.transfers.append(row)
-        return self._transfers[rated]
-
-
-def _drawn(rated: Rated, link: str) -> float:
-    """Return the units of a link that a transfer draws on free links, per second."""
-    transfer, rate = rated
-    coefficient = dict(transfer.uses).get(link, 0.0)
-    return coefficient * rate if coefficient else 0.0
+        return self._transfers[transfer]
 
 
 def _constant(delay: object) -> float:

@@ -56,7 +56,7 @@ def test_until_it_is_compiled_the_simulator_plays(monkeypatch: pytest.MonkeyPatc
 def test_another_process_compiles_it_and_only_one(tmp_path: Path) -> None:
     """The second finds that somebody has begun."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    script = "from cprsim.batch.alone import compile_alone; compile_alone()"
+    script = "from cprsim.batch.readiness import compile_alone; compile_alone()"
     subprocess.run([sys.executable, "-c", script], env=environment, check=True)
     (mark,) = tmp_path.glob("*/compiled-*")
     (code,) = tmp_path.glob("*/*.nbc")

@@ -85,30 +85,3 @@ def test_a_replication_is_the_same_whatever_others_are_asked_for(scenario: Scena
         assert played(scenario, [number])[0].tobytes() == row.tobytes(), number
     twice = played(scenario, [1000, 2, 1000])
     assert twice[0].tobytes() == twice[2].tobytes() == together[-1].tobytes()
-
-
-@by_every_law
-def test_blocks_leave_no_trace(scenario: Scenario) -> None:
-    # Cohorts are of 256, so that some blocks lie in one and others in two.
-    whole = played(scenario, list(range(200, 330)))
-    blocks = [range(200, 201), range(201, 250), range(250, 262), range(262, 330)]
-    apart = [played(scenario, list(block)) for block in blocks]
-
-    assert np.concatenate(apart).tobytes() == whole.tobytes()
-
-
-@by_every_law
-def test_policies_leave_each_other_alone(scenario: Scenario) -> None:
-    together = played(scenario, [5, 6])
-    for place, policy in enumerate(scenario.policies):
-        alone = batch.simulate(scenario, [policy], [5, 6], 3)
-        assert alone[:, 0].tobytes() == together[:, place].tobytes()
-    backwards = batch.simulate(scenario, list(scenario.policies)[::-1], [5, 6], 3)
-    assert backwards[:, ::-1].tobytes() == together.tobytes()
-
-
-@pytest.mark.parametrize("failures", ["job"])
-def test_another_seed_gives_other_runs(scenario: Scenario) -> None:
-    other = batch.simulate(scenario, list(scenario.policies), [5, 6], 4)
-
-    assert (other[:, 0] != played(scenario, [5, 6])[:, 0]).any()

@@ -3,30 +3,24 @@
 import collections
 import itertools
 import math
-import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import cprsim
-from cprsim.basics.distributions import Distribution
-from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives
-from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
-from cprsim.job.platform import Cluster
+from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import assert_time_adds_up
+from cprsim.sim.engine import play
+from tests.failures.played import lives, played
 
 HOUR = 3600.0
 LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
@@ -64,46 +58,10 @@ def cohort_of(model: FailureModel, seed: int = 0) -> NodeCohort:
 # --- Worked by hand ------------------------------------------------------------------------------
 
 
-@dataclass
-class Told:
-    """Bursts at given times."""
-
-    bursts: Sequence[tuple[float, set[int]]]
-    most = 4
-
-    def at_s(self, index: int) -> float:
-        return self.bursts[index][0] if index < len(self.bursts) else math.inf
-
-    def nodes(self, index: int) -> frozenset[int]:
-        return frozenset(self.bursts[index][1] if index < len(self.bursts) else ())
-
-
-def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
-    """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
-
-    class Cohort(NodeCohort):
-        def shocks(self, row: int) -> Any:
-            return Told(bursts)
-
-    law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
-    cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
-    some: Any = Told(bursts)
-    return cursor_of(Cohort(Lives(law, nodes, 0, 0), cluster, some, None).timeline(0))
-
-
-def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
-    """Strike, and have the nodes replaced after the downtime."""
-    at_s = cursor.next_s
-    hit = cursor.strike()
-    cursor.replace(hit, at_s + downtime_s)
-    cursor.resume(at_s + downtime_s)
-    return at_s, hit
-
-
 def test_lives_and_bursts_worked_by_hand() -> None:
     cursor = lives(100.0, [(30.0, {0, 1}), (100.0, {2}), (180.0, {0, 3})])
 
-    assert [recover(cursor, 5.0) for _ in range(6)] == [
+    assert played(cursor, 5.0, most=6) == [
         (30.0, Hit((0, 1), ())),
         # The servers' first lives would have ended now: forgotten. The burst takes one of the two
         # trainers whose lives end at the same instant: one failure.
@@ -120,18 +78,18 @@ def test_lives_and_bursts_worked_by_hand() -> None:
 def test_bursts_are_one_failure_each_in_the_downtime() -> None:
     bursts = [(10.0, {0}), (20.0, {1, 2}), (30.0, {2}), (40.0, {0, 3}), (50.0, {4})]
     cursor = lives(45.0, bursts, nodes=5)
-    recover(cursor, 40.0)
+    played(cursor, 40.0, most=1)
 
     # Those at 20, 30 and 40 s, and the life of node 4: all other lives had been cut short. The one
     # at 50 s comes when the recovery ends, and strikes.
     assert cursor.absorbed == 4
-    assert recover(cursor, 0.0) == (50.0, Hit((), (2,)))
+    assert played(cursor, most=1) == [(50.0, Hit((), (2,)))]
     assert cursor.next_s == 95.0  # all were replaced at 50 s
 
 
 def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one() -> None:
     cursor = lives(50.0, [(10.0, {0}), (50.0, {1})])
-    recover(cursor, 60.0)
+    played(cursor, 60.0, most=1)
 
     assert cursor.absorbed == 1
     assert cursor.next_s == 120.0
@@ -160,10 +118,10 @@ def test_a_node_that_is_down_is_not_hit_again() -> None:
     # Down, but hit once more: nobody else was chosen.
     assert hits == [(10.0, Hit((0,), ())), (20.0, Hit((1,), ())), (30.0, Hit((0,), ()))]
     cursor.replace(Hit((0,), ()), 40.0)
-    assert recover(cursor, 0.0) == (60.0, Hit((0,), (1,)))
-    assert recover(cursor, 0.0) == (1000.0, Hit((), (0,)))
+    assert played(cursor, most=1) == [(60.0, Hit((0,), (1,)))]
+    assert played(cursor, most=1) == [(1000.0, Hit((), (0,)))]
     cursor.replace(Hit((1,), ()), 1001.0)
-    assert recover(cursor, 0.0) == (1060.0, Hit((0,), (1,)))
+    assert played(cursor, most=1) == [(1060.0, Hit((0,), (1,)))]
     assert cursor.absorbed == 0
 
 
@@ -183,8 +141,8 @@ def test_a_node_that_is_placed_twice_has_the_later_life() -> None:
     cursor.replace(Hit((0,), ()), 30.0)
     cursor.resume(30.0)
 
-    assert recover(cursor, 0.0) == (120.0, Hit((1,), (0, 1)))
-    assert recover(cursor, 0.0) == (130.0, Hit((0,), ()))
+    assert played(cursor, most=1) == [(120.0, Hit((1,), (0, 1)))]
+    assert played(cursor, most=1) == [(130.0, Hit((0,), ()))]
 
 
 # --- Draws ---------------------------------------------------------------------------------------
@@ -241,28 +199,11 @@ def test_any_nodes_of_a_rack_are_as_likely(size: int, critical: float) -> None:
     assert chi_squared(seen, dict.fromkeys(subsets, 1 / len(subsets))) < critical
 
 
-def test_a_rack_of_one_loses_its_node() -> None:
-    drawn = shocks(nodes=5, rack=1, sizes={"1": 3})
-    seen = [drawn.nodes(i) for i in range(5000)]
-
-    # Four degrees of freedom: 18.5 is the 99.9th percentile.
-    assert chi_squared(seen, {frozenset([node]): 0.2 for node in range(5)}) < 18.5
-
-
 def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
     model = scenario(BURSTS | {"rack": 10**23, "sizes": {str(10**20): 1}}).failure_model
 
     assert cohort_of(model).shocks(0).nodes(0) == frozenset(range(12))
     assert model.mtbf_s == pytest.approx(1 / (1 / (100 * HOUR) + 1 / (400 * HOUR)))
-
-
-def test_bursts_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
-    forward, backward = shocks(), shocks()
-    last = backward.at_s(40), backward.nodes(40)
-    all_forward = [(forward.at_s(i), forward.nodes(i)) for i in range(41)]
-
-    assert last == all_forward[40]
-    assert [(backward.at_s(i), backward.nodes(i)) for i in range(41)] == all_forward
 
 
 def test_bursts_move_no_life_and_sizes_no_burst() -> None:
@@ -286,19 +227,14 @@ def test_bursts_have_streams_of_their_own() -> None:
 # --- Rates ---------------------------------------------------------------------------------------
 
 
-def failures_until(cursor: Cursor, until_s: float) -> list[Hit]:
-    """All that strike if every node is replaced at once."""
-    hits = []
-    while cursor.next_s <= until_s:
-        hits.append(recover(cursor, 0.0)[1])
-    return hits
-
-
 @pytest.mark.slow
 def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
     model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
-    runs = [failures_until(cursor_of(each), 6000 * HOUR) for each in model.timelines(1, range(300))]
+    runs = [
+        [hit for _, hit in played(cursor_of(each), most=math.inf, until_s=6000 * HOUR)]
+        for each in model.timelines(1, range(300))
+    ]
     counts = np.array([len(run) for run in runs])
     # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.
     mean = 6000 * (12 / 1200 + 3 / 400)
@@ -312,9 +248,9 @@ def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> Non
     servers = np.array([len(hit.servers) for run in runs for hit in run])
     trainers = np.array([len(hit.trainers) for run in runs for hit in run])
     for seen, told in [
-        (servers, model.servers_hit),
-        (trainers, model.trainers_hit),
-        (servers > 0, model.server_failure_share),
+        (servers, model.mean_hit.servers),
+        (trainers, model.mean_hit.trainers),
+        (servers > 0, model.mean_hit.server_share),
     ]:
         assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
 
@@ -327,13 +263,13 @@ def test_bursts_of_one_node_are_shorter_lives() -> None:
     firsts = np.sort([cursor_of(burst.timeline(0, i)).next_s for i in range(2000)])
     below = 1 - np.exp(-firsts / short.mtbf_s)
     counts = [
-        len(failures_until(cursor_of(model.timeline(seed, 0)), 2e5 * HOUR))
+        len(played(cursor_of(model.timeline(seed, 0)), most=math.inf, until_s=2e5 * HOUR))
         for seed, model in enumerate([burst, short])
     ]
     mean = 2e5 * HOUR / short.mtbf_s
 
-    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
-        assert getattr(burst, each) == pytest.approx(getattr(short, each), rel=1e-12)
+    assert burst.mtbf_s == pytest.approx(short.mtbf_s, rel=1e-12)
+    assert burst.mean_hit == pytest.approx(short.mean_hit, rel=1e-12)
     # Kolmogorov-Smirnov, as above; the difference of two Poisson counts.
     assert np.abs(below - (np.arange(2000) + 0.5) / 2000).max() < 1.95 / math.sqrt(2000)
     assert counts[0] == pytest.approx(counts[1], abs=3 * math.sqrt(2 * mean))
@@ -370,13 +306,10 @@ def test_means_are_those_of_all_nodes_that_can_be_chosen(
         return float(sum(rate * of[each] for each, rate in rates.items()) / total)
 
     assert model.mtbf_s == pytest.approx(HOUR / float(total), rel=1e-12)
-    assert model.servers_hit == pytest.approx(mean(of_servers), rel=1e-12)
-    assert model.trainers_hit == pytest.approx(
-        mean({each: len(each) - hit for each, hit in of_servers.items()}), rel=1e-12, abs=1e-15
-    )
-    assert model.server_failure_share == pytest.approx(
-        mean({each: hit > 0 for each, hit in of_servers.items()}), rel=1e-12
-    )
+    of_trainers = {each: len(each) - hit for each, hit in of_servers.items()}
+    some = {each: hit > 0 for each, hit in of_servers.items()}
+    by_hand = mean(of_servers), mean(of_trainers), mean(some)
+    assert model.mean_hit == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
 
 
 def test_weights_as_large_as_floats_are_weights() -> None:
@@ -427,42 +360,7 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
     assert drawn.at_s(many[-1]) > ledger.wall
 
 
-@pytest.mark.parametrize("during_recovery", [True, False])
-def test_time_adds_up_with_bursts(during_recovery: bool) -> None:
-    job = scenario(BURSTS, mean="400 h", during_recovery=during_recovery)
-    rows = simulate(job, list(POLICIES), range(5), 0)
-
-    for row in rows.reshape(-1, len(COLUMNS)):
-        ledger = Ledger(**dict(zip(COLUMNS, row, strict=True)))
-        assert_time_adds_up(ledger)
-        assert ledger.failures > 10
-    summary = cprsim.run(job, replications=3).summary
-    assert (summary["failures"] > 10).all()
-
-
-def test_bursts_so_rare_that_none_comes_change_nothing() -> None:
-    law = {"distribution": "weibull", "shape": 0.7, "mean": "400 h"}
-    without, rare = scenario(**law), scenario(BURSTS | {"mean": "1e24 s"}, **law)
-
-    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
-        assert getattr(without.failure_model, each) == getattr(rare.failure_model, each)
-    names = list(POLICIES)
-    one, two = (simulate(each, names, range(4), 3) for each in (without, rare))
-    assert one.tobytes() == two.tobytes()
-    assert one[:, :, COLUMNS.index("failures")].min() > 10
-
-
 # --- Scenario files ------------------------------------------------------------------------------
-
-
-def test_bursts_come_back_from_a_file() -> None:
-    first = scenario(BURSTS | {"sizes": {10: 0.1, "2": 1}} | {"rack": 16})
-    again = cprsim.Scenario(**tomllib.loads(first.to_toml()))
-
-    assert first.failures.bursts is not None
-    assert list(first.failures.bursts.sizes.items()) == [(2, 1.0), (10, 0.1)]
-    assert again == first
-    assert again.to_toml() == first.to_toml()
 
 
 @pytest.fixture

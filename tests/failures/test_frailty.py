@@ -14,6 +14,7 @@ from cprsim.failures.shared import SharedDraws
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
+from tests.failures.played import played
 
 NODES = 12
 MEAN_S = 3600.0
@@ -38,16 +39,10 @@ def lives(until: int = 1, **failures: Any) -> np.ndarray:
 
 def strikes(at_hand: Scenario, until_s: float, replications: int) -> np.ndarray:
     """Failures in a time of jobs whose nodes are back at once, shape (replications,)."""
-    counts = []
-    for timeline in at_hand.failure_model.timelines(5, range(replications)):
-        cursor, count = cursor_of(timeline), 0
-        while cursor.next_s < until_s:
-            now_s, hit = cursor.next_s, cursor.strike()
-            cursor.replace(hit, now_s)
-            cursor.resume(now_s)
-            count += 1
-        counts.append(count)
-    return np.array(counts)
+    timelines = at_hand.failure_model.timelines(5, range(replications))
+    return np.array(
+        [len(played(cursor_of(each), most=math.inf, until_s=until_s)) for each in timelines]
+    )
 
 
 def test_a_frailty_of_none_changes_no_bit():

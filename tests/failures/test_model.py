@@ -49,8 +49,8 @@ def test_a_csv_log_is_replayed_as_it_stands(tmp_path: Path) -> None:
     # Failures at the same time are one; node 9 is trainer 1, the servers being nodes 0 to 7.
     assert timeline.hits == [Hit((3,), ()), Hit((0,), (1,)), Hit((3,), ())]
     assert model.mtbf_s == 100 * 3600 / 3  # the log is watched for as long as the job lasts
-    assert model.servers_hit == 1.0
-    assert model.server_failure_share == 1.0
+    assert model.mean_hit.servers == 1.0
+    assert model.mean_hit.server_share == 1.0
 
 
 def test_kinds_in_a_csv_log_name_the_group(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_kinds_in_a_csv_log_name_the_group(tmp_path: Path) -> None:
     model = scenario(log).failure_model
 
     assert model.timeline(0, 0).hits == [Hit((), (3,)), Hit((3,), ())]
-    assert model.servers_hit == 0.5
+    assert model.mean_hit.servers == 0.5
 
 
 def test_a_node_beyond_the_cluster_is_refused(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_mtbf_of_a_job_is_that_of_its_nodes_over_their_number() -> None:
     model = scenario({"distribution": "exponential", "mean": "1200 h", "per": "node"}).failure_model
 
     assert model.mtbf_s == 1200 * 3600 / 12
-    assert model.servers_hit == pytest.approx(8 / 12)
+    assert model.mean_hit.servers == pytest.approx(8 / 12)
 
 
 @needs_lanl
@@ -131,9 +131,9 @@ def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
         for nodes in (k, 200)
     )
     assert model.mtbf_s == pytest.approx(log.span_s / hit)
-    assert model.servers_hit == pytest.approx(sum(sizes) * 200 / n / hit)
-    assert model.trainers_hit == pytest.approx(sum(sizes) * 56 / n / hit)
-    assert model.server_failure_share == pytest.approx(with_server / hit)
+    assert model.mean_hit.servers == pytest.approx(sum(sizes) * 200 / n / hit)
+    assert model.mean_hit.trainers == pytest.approx(sum(sizes) * 56 / n / hit)
+    assert model.mean_hit.server_share == pytest.approx(with_server / hit)
 
 
 @needs_lanl

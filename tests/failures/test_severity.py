@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
+from cprsim.failures.causes import FailureCause
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.logs.csv_log import read_csv
@@ -20,7 +20,6 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import (
-    Kind,
     Severities,
     SeverityRows,
     SeverityWeights,
@@ -32,6 +31,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
+from tests.failures.played import lives, played
 
 HOUR = 3600.0
 CLUSTER = Cluster(parameter_servers=4, trainers=2)
@@ -88,18 +88,7 @@ def of(tmp_path: Path, monkeypatch):
     return make
 
 
-def played(cursor: Cursor, downtime_s: float, most: int = 30) -> list[tuple[float, Hit]]:
-    """The first failures of a job that is down for so long after each."""
-    seen = []
-    while cursor.next_s < math.inf and len(seen) < most:
-        at_s, hit = cursor.next_s, cursor.strike()
-        seen.append((at_s, hit))
-        cursor.replace(hit, at_s + downtime_s)
-        cursor.resume(at_s + downtime_s)
-    return seen
-
-
-def kinds_of(weights: SeverityWeights) -> tuple[Kind, ...]:
+def kinds_of(weights: SeverityWeights) -> tuple[FailureCause, ...]:
     return Severities.of(weights, CLUSTER).kinds
 
 
@@ -153,14 +142,6 @@ def test_every_source_tells_its_shares(of, source: str) -> None:
     assert of(source, severity=MIXED).severity_shares == pytest.approx(MIXED, rel=1e-12)
 
 
-def test_a_scenario_gives_its_weights_back() -> None:
-    spec = Failures.model_validate({"exactly": 2, "severity": {"process": 3, "cluster": 1}})
-
-    assert spec.mapping()["severity"] == {"process": 3.0, "node": 0.0, "cluster": 1.0}
-    assert Failures.model_validate(spec.mapping()) == spec
-    assert "severity" not in Failures.model_validate({"exactly": 2}).mapping()
-
-
 def test_severities_stay_where_another_source_takes_the_place_of_one() -> None:
     tables = {"failures": SOURCES["bursts"] | {"severity": {"node": 1}}}
 
@@ -184,13 +165,6 @@ def test_severities_come_by_their_weights() -> None:
     alike = sum(one == other for one, other in pairwise(found))
     p = sum(share**2 for share in MIXED.values())
     assert alike == pytest.approx(n * p, abs=4 * math.sqrt(n * p * (1 - p)))
-
-
-def test_a_severity_without_weight_never_comes() -> None:
-    for severity in SEVERITIES:
-        weights = SeverityWeights.model_validate(dict.fromkeys(SEVERITIES, 1) | {severity: 0})
-
-        assert set(drawn(weights, 500)) == set(SEVERITIES) - {severity}
 
 
 def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() -> None:
@@ -291,31 +265,15 @@ def test_a_log_that_comes_again_has_new_severities() -> None:
     assert severities == ["node", "process", "node", "node"]
 
 
-def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
+def graded(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
     """Nodes 0 and 1 are servers, 2 and 3 trainers; all live 100 s."""
-
-    class Bursts:
-        most = 4
-
-        def at_s(self, index: int) -> float:
-            return bursts[index][0] if index < len(bursts) else math.inf
-
-        def nodes(self, index: int) -> frozenset[int]:
-            return frozenset(bursts[index][1] if index < len(bursts) else ())
-
-    class Cohort(NodeCohort):
-        def shocks(self, row: int) -> Any:
-            return Bursts()
-
-    law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
-    cluster = Cluster(parameter_servers=2, trainers=2)
-    some: Any = bursts or None
-    cohort = Cohort(Lives(law, 4, 0, 0), cluster, some, Told(*told, cluster=cluster))
-    return cursor_of(cohort.timeline(0))
+    return lives(
+        100.0, bursts, severities=Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
+    )
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
-    cursor = lives([(30.0, {0}), (50.0, {1}), (200.0, {2})], "process", "cluster")
+    cursor = graded([(30.0, {0}), (50.0, {1}), (200.0, {2})], "process", "cluster")
 
     assert played(cursor, 5.0, most=5) == [
         (30.0, Hit((0,), (), "process")),
@@ -344,7 +302,7 @@ def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
 
 
 def test_nobody_fails_while_the_whole_cluster_is_down() -> None:
-    cursor = lives([(30.0, {0}), (120.0, {3}), (135.0, {1})], "cluster", "process")
+    cursor = graded([(30.0, {0}), (120.0, {3}), (135.0, {1})], "cluster", "process")
     cursor.strike()
     cursor.resume(31.0)  # nobody is replaced yet
 
@@ -376,9 +334,7 @@ def test_means_with_failures_of_the_cluster_by_hand(
     failures: dict, means: tuple[float, ...]
 ) -> None:
     mixed = model(failures, severity={"process": 3, "node": 1, "cluster": 1})
-    told = (mixed.servers_hit, mixed.trainers_hit, mixed.server_failure_share)
-
-    assert told == pytest.approx(means, rel=1e-12)
+    assert mixed.mean_hit == pytest.approx(means, rel=1e-12)
     assert mixed.mtbf_s == model(failures).mtbf_s
 
 
@@ -423,9 +379,9 @@ def test_what_is_played_is_what_the_means_say() -> None:
     assert mixed.mtbf_s == pytest.approx(until_s / mean, rel=1e-12)
     assert len(hits) == pytest.approx(mean * runs, abs=3 * math.sqrt(mean * runs))
     for seen, told in [
-        (servers, mixed.servers_hit),
-        (trainers, mixed.trainers_hit),
-        (servers > 0, mixed.server_failure_share),
+        (servers, mixed.mean_hit.servers),
+        (trainers, mixed.mean_hit.trainers),
+        (servers > 0, mixed.mean_hit.server_share),
         *(
             (np.array([hit.severity == severity for hit in hits]), share)
             for severity, share in mixed.severity_shares.items()

@@ -11,6 +11,7 @@ from cprsim.failures.shared import SharedDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from tests.drawn.numbers import Draws
+from tests.failures.played import played
 from tests.fleets.test_fleet import PLAIN
 
 LAWS = {
@@ -142,19 +143,7 @@ def test_timelines_are_the_same_whoever_shares_them(name):
         model, numbers = each.failure_model, [300, 3, 0, 299]
         ours = model.timelines(4, numbers, shared)
         for mine, alone in zip(ours, model.timelines(4, numbers), strict=True):
-            assert strikes(mine) == strikes(alone)
-
-
-def strikes(timeline) -> list:
-    """When failures of a job strike that recovers in a minute, and what they take down."""
-    cursor, found = cursor_of(timeline), []
-    while len(found) < 30 and np.isfinite(cursor.next_s):
-        at_s = cursor.next_s
-        hit = cursor.strike()
-        found.append((at_s, hit))
-        cursor.replace(hit, at_s + 60)
-        cursor.resume(at_s + 60)
-    return found
+            assert played(cursor_of(mine), 60.0) == played(cursor_of(alone), 60.0)
 
 
 def test_no_more_is_kept_than_may_be():

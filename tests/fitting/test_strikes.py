@@ -111,8 +111,8 @@ def test_the_block_keeps_the_mean_number_of_nodes(tmp_path: Path) -> None:
         failures=keys,
         policies={"partial": {"system": "partial", "interval": "1 d"}},
     ).failure_model
-    assert model.servers_hit == pytest.approx(mean_nodes(fitted.strikes))
-    assert model.servers_hit == pytest.approx(0.8 + 0.26 + 0.28)
+    assert model.mean_hit.servers == pytest.approx(mean_nodes(fitted.strikes))
+    assert model.mean_hit.servers == pytest.approx(0.8 + 0.26 + 0.28)
 
 
 CASES: dict[str, tuple[dict[StrikeKind, float], dict[str, int], dict[str, Any]]] = {

@@ -10,8 +10,9 @@ from cprsim.sim.history.lanes import background_lanes, lanes, rows
 from cprsim.sim.history.phases import Phase, joined, overlaid
 from cprsim.sim.history.recorder import Background, record
 from cprsim.sim.observer import BackgroundTask
+from tests.by_hand import ASYNC, FULL, PARTIAL
 from tests.drawn import scenarios
-from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
+from tests.history.jobs import REPLICATION, played, told
 
 
 def shown(policy, folder, *strikes):

@@ -15,8 +15,9 @@ from cprsim.scenario import Scenario
 from cprsim.sim.history.phases import Phase, seconds_by_cause
 from cprsim.sim.history.recorder import Recorder, record
 from cprsim.sim.observer import BackgroundTask
+from tests.by_hand import ASYNC, FULL, PARTIAL
 from tests.drawn import scenarios
-from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
+from tests.history.jobs import REPLICATION, played, told
 
 ROOT = Path(__file__).parents[2]
 HIT = Hit((0,), ())

@@ -16,8 +16,9 @@ from cprsim.scenario import Scenario
 from cprsim.sim.history.phases import WORDS
 from cprsim.sim.history.recorder import record
 from cprsim.sim.history.trace_events import trace_json
+from tests.by_hand import FULL
 from tests.drawn import scenarios
-from tests.history.jobs import FULL, REPLICATION, played
+from tests.history.jobs import REPLICATION, played
 
 NS = 1e-3  # in microseconds
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
-from cprsim.rows.movement import Made, OptimizerRule, moved
+from cprsim.rows.movement import Made, moved
+from cprsim.rows.names import OptimizerRule
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers.contract import Tracker
 

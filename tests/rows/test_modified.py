@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.rows.model import RowModel, TableRows
-from cprsim.rows.popularity import Popularity, curve, modified, uniform, zipf
+from cprsim.rows.popularity import Popularity, curve, uniform, zipf
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
 from tests.rows.exact import of_each_row
 
@@ -21,7 +21,7 @@ def zipf_row_by_row(exponent: float) -> Popularity:
 
 
 def share_of(popularity: Popularity, accesses: float) -> float:
-    return float(modified(popularity, np.array([accesses]))[0])
+    return float(popularity.modified(np.array([accesses]))[0])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_unequal_rows_by_hand():
 
 
 def test_a_single_row_changes_with_the_first_access():
-    assert modified(uniform(1), np.array([0.0, 1.0, 10.0])).tolist() == [0.0, 1.0, 1.0]
+    assert uniform(1).modified(np.array([0.0, 1.0, 10.0])).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_few_accesses_touch_a_row_each():

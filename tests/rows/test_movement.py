@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from cprsim.rows.movement import RULES, Made, moved
+from cprsim.rows.movement import Made, moved
+from cprsim.rows.names import RULES
 from cprsim.rows.popularity import Popularity, zipf
 
 COUNTS = np.arange(6000)

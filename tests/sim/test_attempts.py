@@ -309,17 +309,6 @@ def test_saves_and_loads_that_fail_move_no_other_draw() -> None:
     assert void[..., pls].sum() > never[..., pls].sum()
 
 
-def test_keys_that_say_never_change_nothing() -> None:
-    policies = {name: {"system": name} for name in ("full", "partial", "cpr-vanilla")}
-    policies["async"] = {"system": "async", "snapshot": "1 min"}
-    tables = many({"save_fails": 0.0, "load_fails": 0.0}, policies).mapping()
-    said = simulate(Scenario(**tables), list(policies), range(20), 0)
-    del tables["storage"]
-    unsaid = simulate(Scenario(**tables), list(policies), range(20), 0)
-
-    assert said.tobytes() == unsaid.tobytes()
-
-
 def test_a_job_whose_saves_never_end_is_given_up() -> None:
     scenario = many({"save_fails": 1 - 1e-9}, {"it": {"system": "full", "interval": "1 h"}})
     with pytest.raises(RunError, match="make saves and loads fail less often"):

@@ -289,14 +289,6 @@ def test_values_of_a_cause_are_set_by_its_name() -> None:
         job([HANG, CRASH, LOST]).with_values({"failures.causes.nobody.detect": "5 min"})
 
 
-def test_a_file_gives_the_scenario_back() -> None:
-    scenario = job([HANG, CRASH, LOST], restart="2 min", restart_fails=0.2)
-    again = cprsim.Scenario(**scenario.mapping())
-
-    assert again.failures == scenario.failures
-    assert again.costs == scenario.costs
-
-
 @st.composite
 def cured(draw: st.DrawFn) -> Tables:
     """Random scenarios with causes and restarts in place."""

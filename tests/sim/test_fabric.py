@@ -117,39 +117,56 @@ def test_parking_lot_of_two_links(second: float, expected: list[float]):
     assert found == pytest.approx(expected)
 
 
-def test_what_a_capped_flow_leaves_goes_to_the_others():
-    assert rates({"a": 10.0}, along("a", cap=1.0), along("a"), along("a")) == [1.0, 4.5, 4.5]
-
-
-def test_weights_divide_a_link_in_their_proportion():
-    assert rates({"a": 8.0}, along("a"), along("a", weight=3.0)) == [2.0, 6.0]
-
-
-def test_a_link_elsewhere_that_limits_a_flow_frees_its_share_here():
+RATES: dict[str, tuple[dict[str, float], list[Transfer], list[float]]] = {
+    "what a capped flow leaves goes to the others": (
+        {"a": 10.0},
+        [along("a", cap=1.0), along("a"), along("a")],
+        [1.0, 4.5, 4.5],
+    ),
+    "weights divide a link in their proportion": (
+        {"a": 8.0},
+        [along("a"), along("a", weight=3.0)],
+        [2.0, 6.0],
+    ),
     # b gives the second flow 1 of its fair 5 on a.
-    assert rates({"a": 10.0, "b": 1.0}, along("a"), along("a", "b")) == [9.0, 1.0]
-
-
-def test_a_flow_that_takes_more_of_the_link_per_unit_still_gets_an_equal_rate():
+    "a link elsewhere that limits a flow frees its share here": (
+        {"a": 10.0, "b": 1.0},
+        [along("a"), along("a", "b")],
+        [9.0, 1.0],
+    ),
     # 1 r + 4 r = 10: a group of four beside one flow gives each of the five members 2.
-    assert rates({"a": 10.0}, along("a"), Transfer(1e6, uses=(("a", 4.0),))) == [2.0, 2.0]
+    "a flow that takes more of the link per unit still gets an equal rate": (
+        {"a": 10.0},
+        [along("a"), Transfer(1e6, uses=(("a", 4.0),))],
+        [2.0, 2.0],
+    ),
+    "infinite links and unused links bind nobody": (
+        {"a": math.inf, "b": 1.0},
+        [along("a", cap=5.0), Transfer(1e6, 7.0, (("a", 1.0), ("b", 0.0))), along("b")],
+        [5.0, 7.0, 1.0],
+    ),
+    "a flow without links or that uses nothing of them runs at its cap": (
+        {"a": 10.0},
+        [along("a"), Transfer(3.0, cap=1.0), Transfer(1e6, 7.0, (("a", 0.0),)), along("a")],
+        [5.0, 1.0, 7.0, 5.0],
+    ),
+    # The three on b use up a to the last digit, and the fourth's room there rounds to 0.
+    "rounding starves nobody": (
+        {"a": math.nextafter(1.9, 2.0), "b": 3.0},
+        [
+            *(Transfer(1e6, uses=(("a", c), ("b", 1.0))) for c in (0.9, 0.4, 0.6)),
+            Transfer(1e6, uses=(("a", 1e-17),)),
+        ],
+        [1.0] * 4,
+    ),
+}
 
 
-def test_infinite_links_and_unused_links_bind_nobody():
-    capacities = {"a": math.inf, "b": 1.0}
-    moving = [along("a", cap=5.0), Transfer(1e6, 7.0, (("a", 1.0), ("b", 0.0))), along("b")]
+@pytest.mark.parametrize("name", RATES)
+def test_rates_by_hand(name: str):
+    capacities, moving, expected = RATES[name]
 
-    assert rates(capacities, *moving) == [5.0, 7.0, 1.0]
-
-
-def test_a_flow_without_links_runs_at_its_cap_beside_anything():
-    assert rates({"a": 1.0}, Transfer(3.0, cap=1.0), along("a"), along("a")) == [1.0, 0.5, 0.5]
-
-
-def test_a_use_of_nothing_joins_no_queue():
-    idle = Transfer(1e6, cap=7.0, uses=(("a", 0.0),))
-
-    assert rates({"a": 10.0}, along("a"), idle, along("a")) == [5.0, 7.0, 5.0]
+    assert rates(capacities, *moving) == expected
 
 
 def test_a_flow_at_its_cap_among_contenders_has_its_cap_exactly():
@@ -157,14 +174,6 @@ def test_a_flow_at_its_cap_among_contenders_has_its_cap_exactly():
     training = Transfer(1e6, cap=1.0, uses=(("a", 1.0),), weight=3.0, unit=49.0)
 
     assert rates({"a": 1000.0}, training, along("a"), along("a"))[0] == 1.0
-
-
-def test_rounding_starves_nobody():
-    # The three on b use up a to the last digit, and the fourth's room there rounds to 0.
-    on_both = [Transfer(1e6, uses=(("a", c), ("b", 1.0))) for c in (0.9, 0.4, 0.6)]
-    capacities = {"a": math.nextafter(1.9, 2.0), "b": 3.0}
-
-    assert rates(capacities, *on_both, Transfer(1e6, uses=(("a", 1e-17),))) == [1.0] * 4
 
 
 # Rates: training beside a save, by hand

@@ -16,10 +16,9 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import Recording, assert_time_adds_up
-
-FULL = {"system": "full", "interval": "32 s"}
+from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.testing import Recording
+from tests.by_hand import FULL, played
 
 
 def seed_of(torn: str) -> int:
@@ -55,25 +54,19 @@ def job(tmp_path: Path) -> Any:
         final_save: bool = False,
         costs: dict[str, str] | None = None,
     ) -> tuple[Ledger, Seen]:
-        log = tmp_path / "failures.csv"
-        rows = [f"{at_s!r},{node}\n" for at_s, node in strikes]
-        log.write_text("time_s,node\n" + "".join(rows), encoding="utf-8")
-        failures: dict[str, Any] = {"trace": str(log)} if strikes else {"exactly": 0}
-        if silent_s is not None:
-            failures["silent"] = {"distribution": "deterministic", "mean": f"{silent_s} s"}
-        took = {"save": "8 s", "load": "4 s", "reschedule": "2 s", "detect": "1 s", "verify": "2 s"}
-        scenario = Scenario(
-            job={"useful_time": "128 s", "final_save": final_save},
-            cluster={"parameter_servers": 4},
-            costs=took | (costs or {}),
+        silent = {"distribution": "deterministic", "mean": f"{silent_s} s"}
+        run = played(
+            tmp_path,
+            policy,
+            strikes,
+            seed_of(torn),
+            Seen(),
+            job={"final_save": final_save},
+            costs={"verify": "2 s"} | (costs or {}),
             storage={"torn": 0.5 if torn else 0.0},
-            failures=failures,
-            policies={"it": policy},
+            failures={} if silent_s is None else {"silent": silent},
         )
-        seen = Seen()
-        ledger = play(scenario, "it", seed_of(torn), 0, seen)
-        assert_time_adds_up(ledger)
-        return ledger, seen
+        return run.ledger, run.seen
 
     return playing
 

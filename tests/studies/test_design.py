@@ -53,7 +53,7 @@ def test_a_run_has_its_policy_and_its_failures_alone() -> None:
 
     assert list(run.scenario.policies) == ["cpr-vanilla"]
     assert run.scenario.failures.exactly == 4
-    assert run.scenario.failure_model.servers_hit == 2
+    assert run.scenario.failure_model.mean_hit.servers == 2
 
 
 def test_keys_tell_runs_apart_by_what_changes_their_results() -> None:

@@ -17,9 +17,9 @@ import numpy as np
 import cprsim
 from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
+from cprsim.rows.names import TrackerName
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
-from cprsim.rows.trackers.contract import TrackerName
 from tools.paths import DOCS, ROOT
 
 PAGES = (

@@ -63,12 +63,11 @@ def _is_by_phase(node: ast.AST) -> bool:
 def _named(test: ast.expr) -> list[str]:
     """The phases that a condition compares the job's phase with."""
     return [
-        name.id
+        ast.unparse(name).removeprefix("phases.")
         for each in ast.walk(test)
         if isinstance(each, ast.Compare) and ast.unparse(each.left) in ("phase", "run.phase")
         for compared in each.comparators
-        for name in ast.walk(compared)
-        if isinstance(name, ast.Name)
+        for name in (compared.elts if isinstance(compared, ast.Tuple) else [compared])
     ]
 
 
@@ -77,7 +76,9 @@ def _done(body: list[ast.stmt]) -> str:
     (only,) = body
     if isinstance(only, ast.Expr) and isinstance(only.value, ast.Call):
         return ast.unparse(only.value.func)
-    return ast.unparse(only.value) if isinstance(only, ast.Assign) else ""
+    if not isinstance(only, ast.Assign):
+        return ""
+    return ast.unparse(only.value).removeprefix("phases.")
 
 
 def followers() -> dict[str, tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -17,7 +18,6 @@ from cprsim.basics.tabular import (
     delimiter_of,
     header_cells,
     number,
-    shown,
     with_header,
 )
 from cprsim.basics.units import parse_duration

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -26,7 +27,6 @@ from cprsim.basics.tabular import (
     delimiter_of,
     header_cells,
     is_unknown,
-    shown,
     with_header,
 )
 from cprsim.basics.units import counted, format_duration, format_durations

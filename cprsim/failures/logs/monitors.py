@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, Field
 
-from cprsim.basics.tabular import Cells, LogPath, is_unknown, joined, lines, shown
+from cprsim.basics.errors import shown
+from cprsim.basics.tabular import Cells, LogPath, is_unknown, joined, lines
 from cprsim.basics.units import rough_percent
 from cprsim.errors import LogError
 from cprsim.failures.logs.flags import is_good, outages_of_rows

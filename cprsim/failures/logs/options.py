@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from cprsim.basics.errors import shown as in_quotes
 from cprsim.basics.schema import Section
-from cprsim.basics.tabular import shown as in_quotes
 from cprsim.errors import UsageError
 from cprsim.failures.logs.words import WORDS
 

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -24,7 +25,6 @@ from cprsim.basics.tabular import (
     lines,
     number,
     opened,
-    shown,
     with_header,
 )
 from cprsim.basics.units import counted

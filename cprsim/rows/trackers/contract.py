@@ -1,17 +1,13 @@
 """The contract of a tracker, and the arguments that all of them check alike."""
 
 import operator
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 
-#: Trackers by the names that the mean field knows.
-TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
-#: Those that choose rows by how they are used, which real trainers have.
-BY_USE: tuple[TrackerName, ...] = ("mfu", "ssu", "scar")
 #: Ids of rows: 0 is the first row of the table.
 RowIds: TypeAlias = NDArray[np.int64]
 

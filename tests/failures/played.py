@@ -1,0 +1,60 @@
+"""Jobs of few rules, played on failures by hand: down for so long, and then all nodes are back."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cprsim.basics.distributions import Distribution
+from cprsim.failures.cohorts import NodeCohort
+from cprsim.failures.hit import Hit
+from cprsim.failures.nodes import Lives
+from cprsim.failures.severity import SeverityRows
+from cprsim.failures.timeline import Cursor
+from cprsim.job.platform import Cluster
+from cprsim.sim.cursor import cursor_of
+
+
+def played(
+    cursor: Cursor, downtime_s: float = 0.0, most: float = 30, until_s: float = math.inf
+) -> list[tuple[float, Hit]]:
+    """The first failures of a job that is down for so long after each."""
+    seen: list[tuple[float, Hit]] = []
+    while cursor.next_s < math.inf and cursor.next_s <= until_s and len(seen) < most:
+        at_s, hit = cursor.next_s, cursor.strike()
+        seen.append((at_s, hit))
+        cursor.replace(hit, at_s + downtime_s)
+        cursor.resume(at_s + downtime_s)
+    return seen
+
+
+class Bursts:
+    """Bursts at given times."""
+
+    most = 4
+
+    def __init__(self, bursts: Sequence[tuple[float, set[int]]]) -> None:
+        self.bursts = bursts
+
+    def at_s(self, index: int) -> float:
+        return self.bursts[index][0] if index < len(self.bursts) else math.inf
+
+    def nodes(self, index: int) -> frozenset[int]:
+        return frozenset(self.bursts[index][1] if index < len(self.bursts) else ())
+
+
+def lives(
+    life_s: float,
+    bursts: Sequence[tuple[float, set[int]]],
+    nodes: int = 4,
+    severities: SeverityRows | None = None,
+) -> Cursor:
+    """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
+
+    class Cohort(NodeCohort):
+        def shocks(self, row: int) -> Any:
+            return Bursts(bursts)
+
+    law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
+    cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
+    some: Any = Bursts(bursts) if bursts else None
+    return cursor_of(Cohort(Lives(law, nodes, 0, 0), cluster, some, severities).timeline(0))
