@@ -8,6 +8,7 @@ and return what is lost to the last one.
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan, Tracking
@@ -89,28 +90,28 @@ class _Saved:
     ) -> None:
         self._shard, self._tracking, self._tables, self._seed = shard, tracking, tables, seed
         self._saved = SavedRows(shard)
-        self._since = np.zeros(len(shard), dtype=np.int64)
+        self._since = torch.zeros(len(shard), dtype=torch.int32)
         self._tracker = self._new_tracker()
 
     def note(self, update: Updates) -> None:
         self._tracker.observe(update.ids.repeat_interleave(update.times))
-        self._since[update.ids.numpy()] += update.times.numpy()
+        self._since.index_add_(0, update.ids, update.times)
 
     def save(self) -> None:
         rows = self._tracker.select()
         self._saved.save(rows)
         self._tracker.saved(rows)
-        self._since[rows] = 0
+        self._since[torch.from_numpy(rows)] = 0
 
     def set_back(self) -> int:
         """Return to what is saved; how many updates that loses."""
         lost = int(self._since.sum())
         self._saved.set_back()
-        self._since[:] = 0
+        self._since.zero_()
         self._tracker = self._new_tracker()
         return lost
 
     def _new_tracker(self) -> RowTrackers:
         weights = self._shard.weights
         tracked = {rows: weights[rows.start : rows.stop] for rows in self._tables}
-        return RowTrackers(len(weights), tracked, self._tracking, self._seed)
+        return RowTrackers(tracked, self._tracking, self._seed, self._since)

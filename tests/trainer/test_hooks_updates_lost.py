@@ -84,4 +84,4 @@ def test_a_save_beside_training_that_fails_saves_no_updates(tmp_path, monkeypatc
     with pytest.warns(HooksWarning, match="step 8 failed: ZeroDivisionError"):
         hooks._saves.settle_with_the_lost()
 
-    assert hooks._state.updates._since.tolist() == [8, 8]
+    assert hooks._state.updates.since.tolist() == [8, 8]

@@ -109,6 +109,8 @@ class ProcessState(Generic[_Batch]):
         self._layout = Layout(given, servers, rows)
         check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
+        by_shard = plan.tracking is None
+        self.updates = UpdateCount(len(self.shards) if by_shard else self._layout.rows)
         self._trackers = self._new_trackers()
         self._modified = UpdatedRows(self._layout, self._tables) if plan.tells_modified else None
         self.gate = UpdateGate()
@@ -117,8 +119,6 @@ class ProcessState(Generic[_Batch]):
         # Made here, and given its work by whoever trains: at the end of the interpreter what was
         # begun is ended, but no thread may be given more.
         self._writers = Threads(_WRITERS, "cprsim-save")
-        by_shard = plan.tracking is None
-        self.updates = UpdateCount(len(self.shards) if by_shard else self._layout.rows)
 
     @property
     def shards(self) -> tuple[int, ...]:
@@ -310,7 +310,7 @@ class ProcessState(Generic[_Batch]):
     def _new_trackers(self) -> RowTrackers | None:
         if self._tracking is None:
             return None
-        return RowTrackers(self._layout.rows, self._tracked(), self._tracking, self._seed)
+        return RowTrackers(self._tracked(), self._tracking, self._seed, self.updates.since)
 
     def _tracked(self, shard: int | None = None) -> dict[range, LiveRows]:
         """The tracked rows of all shards, or of one, with what SCAR looks at."""

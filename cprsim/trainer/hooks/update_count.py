@@ -12,11 +12,12 @@ class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
     `places`: what is counted one by one: rows, 4 bytes each, where a tracker is told of lookups;
-    shards, which are saved whole, where there is none. `lost`: for good.
+    shards, which are saved whole, where there is none. `since`: updates of each place since it was
+    saved, int32, shape (places,), always the same tensor. `lost`: updates that are lost for good.
     """
 
     def __init__(self, places: int) -> None:
-        self._since = torch.zeros(places, dtype=torch.int32)
+        self.since = torch.zeros(places, dtype=torch.int32)
         self._cleared: tuple[RowIds | None, Tensor] | None = None
         self.lost = self._made = self._steps = 0
 
@@ -24,32 +25,32 @@ class UpdateCount:
         """A step has updated these places, as often as they are named; None: each once."""
         self._steps += 1
         if places is None:
-            self._since += 1
-            self._made += len(self._since)
+            self.since += 1
+            self._made += len(self.since)
         else:
-            self._since.index_add_(0, places, torch.ones_like(places, dtype=torch.int32))
+            self.since.index_add_(0, places, torch.ones_like(places, dtype=torch.int32))
             self._made += len(places)
 
     def saved(self, chosen: RowIds | None, sure: bool) -> None:
         """What was done in these places, or in all, is saved; not `sure`: `settle` says it."""
         # A slice where it can be: no copy of what is only to be cleared.
         at = slice(None) if chosen is None else torch.as_tensor(chosen)
-        self._cleared = None if sure else (chosen, self._since[at].clone())
-        self._since[at] = 0
+        self._cleared = None if sure else (chosen, self.since[at].clone())
+        self.since[at] = 0
 
     def settle(self, stored: bool) -> None:
         """What was told last is saved for sure, or wasn't saved after all."""
         if self._cleared is not None and not stored:
             chosen, counts = self._cleared
             at = slice(None) if chosen is None else torch.as_tensor(chosen)
-            self._since[at] += counts
+            self.since[at] += counts
         self._cleared = None
 
     def lose(self, places: Iterable[range]) -> None:
         """These are as they were saved: what came after is lost."""
         for each in places:
-            self.lost += int(self._since[each.start : each.stop].sum())
-            self._since[each.start : each.stop] = 0
+            self.lost += int(self.since[each.start : each.stop].sum())
+            self.since[each.start : each.stop] = 0
 
     def return_to(self, before: Mapping[str, int], steps: int, fresh: bool) -> None:
         """All is as it was in a checkpoint that tells of itself as `document` does.
@@ -61,14 +62,14 @@ class UpdateCount:
         if fresh:
             self.lost = before["lost"]
         self.lost += before["unsaved"] + round(steps * self._made / max(self._steps, 1))
-        self._since.zero_()
+        self.since.zero_()
         self._cleared = None
 
     def document(self, chosen: RowIds | None) -> dict[str, int]:
         """What a checkpoint of these places, or of all, has to say of updates."""
         unsaved = 0
         if chosen is not None:
-            unsaved = int(self._since.sum()) - int(self._since[torch.as_tensor(chosen)].sum())
+            unsaved = int(self.since.sum()) - int(self.since[torch.as_tensor(chosen)].sum())
         return {"made": self._made, "steps": self._steps, "lost": self.lost, "unsaved": unsaved}
 
     def lost_and_all(self, steps: int) -> tuple[float, float]:
