@@ -174,28 +174,19 @@ class TrainerHooks(Generic[_Batch]):
         self._thread = threading.get_ident()
         self._job.watch.start()
         self._job.watch.reattribute("load")
-        stores = self._state.stores
-        begun = stores.begin(self._ranks)
+        state = self._state
+        begun = state.begin(self._ranks)
         self._just_restored = True
-        done = self._ranks.least(stores.newest)
+        done = self._ranks.least(state.newest)
         if done > self._job.steps:
             raise UsageError(
-                f"steps = {self._job.steps}: the folder {stores.path} has a checkpoint of step "
+                f"steps = {self._job.steps}: the folder {state.path} has a checkpoint of step "
                 f"{done}; give as many or more, those of the whole job"
             )
-        said = [
-            f"{each} are in no checkpoint; they keep the values that they have now"
-            for each in stores.grown
-        ]
-        if missing := self._state.missing(self._ranks.total):
-            said.append(
-                f"no process gives {'; '.join(missing)}: unless dense() has them, they are neither "
-                "saved nor loaded"
-            )
-        for each in said:
+        for each in state.missing(self._ranks.total):
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
-            planned = bool(self._ranks.least(int(stores.stopped)))
+            planned = bool(self._ranks.least(int(state.stopped)))
             return self._recover(range(self._servers), True, everything=True, planned=planned)
         self._saves.first(0)
         self._started = self._unchecked = True
@@ -216,7 +207,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._state.stores.stopped = self._just_restored = False
+        self._state.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             for name, table in self._state.check():
@@ -253,8 +244,8 @@ class TrainerHooks(Generic[_Batch]):
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        self._state.stores.stopped = self._saves.everything(self._plan.last_save)
-        return self._state.stores.stopped
+        self._state.stopped = self._saves.everything(self._plan.last_save)
+        return self._state.stopped
 
     def updating(self) -> AbstractContextManager[None]:
         """In this block rows may be updated, in any thread: no save copies them meanwhile.
@@ -343,7 +334,7 @@ class TrainerHooks(Generic[_Batch]):
                     f"on_failure(): shard {missing[0]} of a process that has just been started is "
                     "lost as well; name it in all processes"
                 )
-            self._state.stores.replace()
+            self._state.replace()
             self._job.watch.start()
             self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
@@ -391,7 +382,7 @@ class TrainerHooks(Generic[_Batch]):
         job.step = step
         job.controller.tell(Resumed(job.clock, ()))
         self._state.forget()
-        self._state.stores.stopped = False
+        self._state.stopped = False
         job.watch.switch("save")
         job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
         error = self._saves.renew(step)
@@ -462,7 +453,7 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
-        self._state.stores.stopped = True  # a job that is prolonged has not failed
+        self._state.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 
@@ -492,7 +483,7 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._state.stores.stopped = False
+        self._state.stopped = False
         if everything and not self._started:
             self._saves.adopt(job.step)
         latest = self._latest(job.usable.last.step)  # which all processes ask for
