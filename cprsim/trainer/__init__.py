@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
     from cprsim.trainer.merge import merge_deltas
 
-# Modules, and the names out of them: imported when first asked for, since they need torch.
+# Modules, and the names out of them: imported at their first use, since they need torch.
 _MODULES = {
     "hooks.adapter": ("MovementAdapter", "ShardAdapter", "TablePart", "TwinAdapter", "split_rows"),
     "hooks.event_log": ("EventLog",),

@@ -36,7 +36,7 @@ _UNTOLD = ("spans", "saved_rows")
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of one run; times are of the real clock.
+    """The result of one run; times are of the real clock.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
     last whole checkpoint of each failed server. `updates_lost`, `learning_lost`: by the updates
@@ -68,7 +68,7 @@ class Trained:
     saved_rows: Mapping[int, Sequence[int]]
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim train --json` prints; without clicks or without others no AUC."""
+        """Return the JSON of `cprsim train`; without clicks or without others no AUC."""
         told = {name: value for name, value in vars(self).items() if name not in _UNTOLD}
         return told | {"auc": None if math.isnan(self.auc) else self.auc}
 

@@ -111,7 +111,7 @@ def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) ->
             '{ criteo = "train.txt" }',
             300,
             '[model]\npreset = "criteo-kaggle"',
-            "model.preset: trainer.data has tables of its own; leave it out",
+            "model.preset: trainer.data has its own tables; leave it out",
         ),
         (
             '{ movielens = "ml" }',

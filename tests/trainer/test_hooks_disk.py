@@ -29,7 +29,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         it.after_step({})
     assert [str(each.message) for each in warned] == [
         "the save of step 3 failed: OSError: [Errno 28] No space left on device: "
-        f"'{tmp_path}/rows-0-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
+        f"'{tmp_path}/rows-0-0/00000001.npys'; training continues, the last checkpoint is of step 0"
     ]
     monkeypatch.undo()
     for _ in range(3):  # the next is a period later, and has room

@@ -25,12 +25,12 @@ WRONG_SHARDS = {
     ),
     "state": (
         {0: [TablePart(1, ROWS, (torch.zeros(8, 100),))]},
-        TABLE_1 + "state 0 of shape (8, 100) beside 100 rows; its first dimension has to be the "
+        TABLE_1 + "state 0 of shape (8, 100) for 100 rows; its first dimension has to be the "
         "rows, what isn't of rows belongs into dense()",
     ),
     "number": (
         {0: [TablePart(1, ROWS, (torch.zeros(()),))]},
-        TABLE_1 + "state 0 of shape () beside 100 rows; its first dimension has to be the rows, "
+        TABLE_1 + "state 0 of shape () for 100 rows; its first dimension has to be the rows, "
         "what isn't of rows belongs into dense()",
     ),
     "table": (

@@ -86,7 +86,7 @@ class Recorded:
         return Batch(dense.reshape(count, self.dense), sparse.reshape(count, tables), labels)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it is made of; another process opens the files again."""
+        """Return its fields; another process opens the files again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
@@ -114,7 +114,7 @@ def record(
 
 
 def _write(blocks: Iterable[Batch], folder: Path) -> tuple[int, int]:
-    """How many samples, and how many dense features."""
+    """Return the numbers of samples and of dense features."""
     count = dense = 0
     opened = [(folder / name).open("wb") for name in _KINDS]
     try:

@@ -14,7 +14,7 @@ class EventLog(HooksObserver):
     """Appends a line of JSON to a file for each start, load, save and failure of a job.
 
     One process of the job has it among the `observers` of its hooks; all starts of the job share
-    the file. A failure after which the process goes on is the end of an attempt and the start of
+    the file. A failure after which the process continues is the end of an attempt and the start of
     the next. The log ends with the last of these: what is trained after the last save isn't in it.
     A line that can't be written is warned of, and ends no training.
 
@@ -34,7 +34,7 @@ class EventLog(HooksObserver):
         try:
             self._write("job_started")
         except OSError as error:
-            warnings.warn(f"event log: {error}; training goes on", HooksWarning, stacklevel=2)
+            warnings.warn(f"event log: {error}; training continues", HooksWarning, stacklevel=2)
 
     def stepped(self, step: int) -> None:  # noqa: ARG002
         """Whoever steps has begun; steps aren't written."""
@@ -53,7 +53,7 @@ class EventLog(HooksObserver):
             self._begun = False
 
     def loaded(self, step: int, size: int) -> None:  # noqa: ARG002
-        """Training goes on from a step."""
+        """Training continues from a step."""
         self._write("checkpoint_loaded", step)
         self._begun = True
 

@@ -27,13 +27,13 @@ from cprsim.trainer.hooks.update_count import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
-#: A step that no job comes to.
+#: A step that no job reaches.
 _ANY = sys.maxsize
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a job so far, in this process and in those that it goes on from.
+    """The result of a job so far, in this process and in those that it continues from.
 
     `recovery`: what the policy plans for a lost shard, "full" or "partial"; CPR plans full recovery
     where partial recovery would cost no less. `seconds`: by cause, as in `cprsim.contract.ledger`.
@@ -87,19 +87,19 @@ class TrainerHooks(Generic[_Batch]):
     folder
         For the checkpoints of this process, which nobody else writes to.
     steps
-        Of the whole job: a step is `job.useful_time / steps` of progress. A job that goes on may be
-        given more than before, which prolongs it.
+        Of the whole job: a step is `job.useful_time / steps` of progress. A job that continues may
+        be given more than before, which prolongs it.
     ranks
         The processes of the job, `ProcessGroup()` where torch.distributed has them. One process
         needs none. All must make the same calls in the same order.
     seed
         Of what trackers draw.
     earlier
-        Folders of the processes that the job had before, where it is divided anew into other
+        Folders of the processes that the job had before, where it is divided again into other
         processes and `folder` is new. All rows that are here are taken out of them; they are only
         read, and may be removed once all processes have begun.
     observers
-        Told of saves, losses, loads and steps.
+        Called at saves, losses, loads and steps.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class TrainerHooks(Generic[_Batch]):
         self._started = self._unchecked = self._just_restored = False
         self._listening = self._signalled = self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
-        self._until = 0  # the controller is asked again at this step
+        self._until = 0  # the controller decides again at this step
         self._observers = list(observers)
         self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
         self._saves = Saves(self._state, self._job, self._ranks, self._observers, self._twins)
@@ -198,8 +198,8 @@ class TrainerHooks(Generic[_Batch]):
     def after_step(self, batch: _Batch) -> None:
         """A step is done, its updates are in the rows. Saves where the policy says so.
 
-        A save that fails, of a full disk or a state that can't be stored, ends nothing: it is void,
-        and a `HooksWarning` says so.
+        A save that fails, of a full disk or a state that can't be stored, ends nothing; a
+        `HooksWarning` says so.
         """
         job = self._job
         if not self._started:
@@ -257,7 +257,7 @@ class TrainerHooks(Generic[_Batch]):
         return self._state.gate.updating()
 
     def settle(self) -> bool:
-        """Wait until no save is written beside training; whether the last one is stored.
+        """Wait until no save is written in the background; whether the last one is stored.
 
         To be called after `after_step`, where training is to wait after all; all processes call it.
         """
@@ -306,7 +306,7 @@ class TrainerHooks(Generic[_Batch]):
 
         What was lost has to be there again, with any values in it. Under partial recovery the
         others keep theirs; under full recovery everything returns to the last checkpoint. Where
-        there are several processes all call it; one that stands in for another calls it in place of
+        there are several processes all call it; one that replaces another calls it in place of
         `restore`, and loads all that it holds.
 
         Parameters
@@ -371,7 +371,7 @@ class TrainerHooks(Generic[_Batch]):
             self._saves.counts["failures"] += 1
             tell(self._observers, "lost", loss.servers, True)
             job.controller.answer(job.clock, loss)
-        # Checkpoints of later steps are void, and so is the training since.
+        # Checkpoints of later steps no longer count, nor does the training since.
         usable = [each for each in job.usable if each.step <= step]
         if step < job.step:
             # What it took from the last checkpoint on, as if all steps since took as long.
@@ -409,7 +409,7 @@ class TrainerHooks(Generic[_Batch]):
 
     @property
     def summary(self) -> Summary:
-        """What came of it so far."""
+        """The result so far."""
         job = self._job
         return Summary(
             policy=self._policy,
@@ -462,7 +462,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> int:
         """Return as the controller says, or `everything` where nothing but checkpoints is left.
 
-        A `planned` restart is no failure: nobody is asked, or learns from it.
+        A `planned` restart is no failure: the controller has no part in it.
         """
         job, counts = self._job, self._saves.counts
         self._saves.settle_with_the_lost()
@@ -544,7 +544,7 @@ class TrainerHooks(Generic[_Batch]):
             job.lose(job.usable.at(step).whole if twins is None else step)
 
     def _loaded(self, size: int) -> None:
-        """Count it; a process that has just been started goes on from the accounts of another."""
+        """Count it; a process that has just been started continues from the accounts of another."""
         job, counts = self._job, self._saves.counts
         counts["bytes_loaded"] += size
         if not self._started:
@@ -558,7 +558,7 @@ class TrainerHooks(Generic[_Batch]):
                 counts[name] += number
 
     def _lost_steps(self, before: dict[str, Any]) -> int:
-        """Those of accounts: (E4) counts a step of each shard, of which there may be others now."""
+        """Return those of accounts: (E4) counts a step of each shard, and shards may be others now."""
         lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
         return lost_steps
 

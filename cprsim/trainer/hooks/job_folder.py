@@ -94,11 +94,11 @@ class JobFolder:
 
     @property
     def stopped(self) -> bool:
-        """Whether the job was stopped on purpose after the step that was done last."""
+        """True if the job was stopped on purpose after the step that was done last."""
         return (self.path / _STOPPED).exists()
 
     def set_stopped(self, stopped: bool) -> None:
-        """Note it, or that the job goes on; a disk that has no room for the note ends nothing."""
+        """Note it, or that the job continues; a disk that has no room for the note ends nothing."""
         with suppress(OSError):
             if stopped:
                 (self.path / _STOPPED).touch()

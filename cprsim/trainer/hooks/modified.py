@@ -19,7 +19,7 @@ Sample: TypeAlias = Sequence[Arrays]
 
 
 class UpdatedRows:
-    """Of each row of a process, the last step that looked it up.
+    """The last step, for each row of a process, that looked it up.
 
     Steps in place of a bitmap for each checkpoint: a failed save leaves nothing to put right, and
     any checkpoint may be built on. A checkpoint of step s has all steps before s and none after, so

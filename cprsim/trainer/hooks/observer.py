@@ -1,4 +1,4 @@
-"""Those who watch the hooks of a training loop."""
+"""Observers of the hooks of a training loop."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class HooksWarning(UserWarning):
-    """Something of a checkpoint or of a batch went wrong; training goes on.
+    """Something of a checkpoint or of a batch went wrong; training continues.
 
     With `warnings.simplefilter("error", HooksWarning)` it ends training instead.
     """
@@ -50,10 +50,10 @@ class HooksObserver:
         """A save after that step came to nothing."""
 
     def lost(self, shards: frozenset[int], dense: bool) -> None:
-        """The hooks were told of a failure, or a process has begun from a checkpoint."""
+        """A failure was reported to the hooks, or a process has begun from a checkpoint."""
 
     def loaded(self, step: int, size: int) -> None:
-        """Training goes on from a step; bytes that were read here."""
+        """Training continues from a step; bytes that were read here."""
 
     def noticed(self, step: int) -> None:
         """A notice has come, and all is saved."""
@@ -67,7 +67,7 @@ def tell(observers: Sequence[HooksObserver], what: str, *facts: object) -> None:
         except Exception as error:  # who looks on may not end training
             warnings.warn(
                 f"observer {type(each).__name__}.{what}: {type(error).__name__}: {error}; "
-                "training goes on",
+                "training continues",
                 HooksWarning,
                 stacklevel=4,
             )

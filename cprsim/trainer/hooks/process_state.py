@@ -85,7 +85,7 @@ class Snapshot:
 
     @property
     def whole(self) -> bool:
-        """Whether it has all rows."""
+        """True if it has all rows."""
         return self.chosen is None and not self.modified
 
     def watch(self, *files: Future[int]) -> None:
@@ -221,7 +221,7 @@ class ProcessState(Generic[_Batch]):
         if not ranks.least(int(read is not None and read.id == mine.id)):
             raise UsageError(
                 f"folder {self.path}: several processes of the job have the same folder; give each "
-                "one of its own"
+                "another"
             )
         self._sources = start.sources
         if self._sources:
@@ -299,7 +299,7 @@ class ProcessState(Generic[_Batch]):
 
     @property
     def moved(self) -> bool:
-        """Whether the start of the job is still in folders of processes before."""
+        """True if the start of the job is still in folders of processes before."""
         return bool(self._sources)
 
     @property
@@ -322,7 +322,7 @@ class ProcessState(Generic[_Batch]):
 
     @property
     def stopped(self) -> bool:
-        """Whether the job was stopped on purpose after the step that was done last."""
+        """True if the job was stopped on purpose after the step that was done last."""
         return self._stopped
 
     @stopped.setter
@@ -588,7 +588,7 @@ class ProcessState(Generic[_Batch]):
         for name, each in live.items():
             stored = state[name]
             now: Any = each if isinstance(each, Optimizer) else None
-            # Others are asked only if needed: it may be costly, or draw random numbers.
+            # The state of others is read only if needed: it may be costly, or draw random numbers.
             if isinstance(each, Module) or (now is None and is_sharded(stored)):
                 now = each.state_dict()
             each.load_state_dict(filled(stored, now, f"dense().{name}"))

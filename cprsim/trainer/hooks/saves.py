@@ -83,7 +83,7 @@ class Saves:
 
     @property
     def under_way(self) -> bool:
-        """Whether a save is being written in the background."""
+        """True if a save is being written in the background."""
         return self._under_way is not None
 
     def first(self, step: int) -> Snapshot:
@@ -156,7 +156,7 @@ class Saves:
         """Save all there is, unless that was done after this step; return whether it is stored."""
         self._job.watch.stop()
         done = self.settle() and self._all_rows == self._job.usable.last.step == self._job.step
-        # A process that stands in for another does not know what was saved before.
+        # A process that replaces another does not know what was saved before.
         return bool(self._ranks.least(int(done))) or self.do(save._replace(blocking=True))
 
     def landed(self) -> bool:
@@ -257,7 +257,7 @@ class Saves:
         tell(self._observers, "save_failed", under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
-            f"goes on, the last checkpoint is of step {self._job.usable.last.step}",
+            f"continues, the last checkpoint is of step {self._job.usable.last.step}",
             HooksWarning,
             stacklevel=6,
         )

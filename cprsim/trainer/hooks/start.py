@@ -1,4 +1,4 @@
-"""How a job starts: new, as it was, or with other processes or more rows than its checkpoints."""
+"""The start of a job: new, as it was, or with other processes or more rows than its checkpoints."""
 
 import os
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ class JobProcess(NamedTuple):
         return cls(Path(said["folder"]), said["shards"], said["tables"], said["id"], generation)
 
     def document(self, path: str) -> dict[str, Any]:
-        """What others are told of it, `path` leading to its folder."""
+        """Return it for other processes, `path` leading to its folder."""
         return {"folder": path, "shards": self.shards, "tables": self.tables, "id": self.id}
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class JobProcess(NamedTuple):
 
     @property
     def rows(self) -> list[tuple[Path, list[RowRange]]]:
-        """Of each of its blocks the folder, and the rows."""
+        """The folder and the rows of each of its blocks."""
         blocks = enumerate(stored_blocks(self.tables))
         return [(rows_in(self.folder, n, self.generation), rows) for n, rows in blocks]
 
@@ -72,7 +72,7 @@ class JobStart(NamedTuple):
     `generation`: of the checkpoints that are read or written from now on. `processes`: those of
     now. `begun`: whether there are checkpoints of the job. `sources`: the checkpoints that are read
     in place of the own ones, where rows were divided otherwise or grew; that of this folder first.
-    `takes_counts`: whether this process goes on from what those have counted. `grown`: rows of this
+    `takes_counts`: whether this process continues from the counts of those. `grown`: rows of this
     process that no checkpoint has, in words.
     """
 
@@ -243,7 +243,7 @@ def _check_folders(processes: Sequence[JobProcess], said: Sequence[Mapping[str, 
     (folder, times), *_ = Counter(each.id for each in processes).most_common(1)
     if times > 1:
         path = next(each.folder for each in processes if each.id == folder)
-        raise UsageError(f"folder {path}: {times} processes have it; give each one of its own")
+        raise UsageError(f"folder {path}: {times} processes have it; give each another")
 
 
 def _check_job(claims: Sequence[tuple[Path, Claim]], policy: str) -> None:

@@ -1,4 +1,4 @@
-"""How many updates of rows are in no checkpoint, and how many were lost with that for good."""
+"""Counts of updates of rows that are in no checkpoint, and of those lost for good."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ from cprsim.rows.trackers import RowIds
 class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
-    `places`: what is counted one by one: rows, 4 bytes each, where a tracker is told of lookups;
+    `places`: what is counted one by one: rows, 4 bytes each, where lookups are known;
     shards, which are saved whole, where there is none. `since`: updates of each place since it was
     saved, int32, shape (places,), always the same tensor. `lost`: updates that are lost for good.
     """
@@ -32,14 +32,14 @@ class UpdateCount:
             self._made += len(places)
 
     def saved(self, chosen: RowIds | None, sure: bool) -> None:
-        """What was done in these places, or in all, is saved; not `sure`: `settle` says it."""
+        """Note that these places, or all, are saved; if not `sure`, `settle` says whether so."""
         # A slice where it can be: no copy of what is only to be cleared.
         at = slice(None) if chosen is None else torch.as_tensor(chosen)
         self._cleared = None if sure else (chosen, self.since[at].clone())
         self.since[at] = 0
 
     def settle(self, stored: bool) -> None:
-        """What was told last is saved for sure, or wasn't saved after all."""
+        """Note whether the last save that was not sure is stored."""
         if self._cleared is not None and not stored:
             chosen, counts = self._cleared
             at = slice(None) if chosen is None else torch.as_tensor(chosen)
@@ -53,7 +53,7 @@ class UpdateCount:
             self.since[each.start : each.stop] = 0
 
     def return_to(self, before: Mapping[str, int], steps: int, fresh: bool) -> None:
-        """All is as it was in a checkpoint that tells of itself as `document` does.
+        """All is as it was in a checkpoint, whose counts `document` gave.
 
         What came after is done again, but for so many `steps`, which are lost: about as many
         updates as the steps before had. `fresh`: this process knows of no losses itself.
@@ -66,7 +66,7 @@ class UpdateCount:
         self._cleared = None
 
     def document(self, chosen: RowIds | None) -> dict[str, int]:
-        """What a checkpoint of these places, or of all, has to say of updates."""
+        """Return the counts for a checkpoint of these places, or of all."""
         unsaved = 0
         if chosen is not None:
             unsaved = int(self.since.sum()) - int(self.since[torch.as_tensor(chosen)].sum())

@@ -10,7 +10,7 @@ from cprsim.errors import UsageError
 class UpdateGate:
     """Lets threads update rows at the same time, and none while rows are copied or loaded.
 
-    `used`: whether threads have asked for it.
+    `used`: whether threads have entered it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which server holds which rows, and which rows a batch uses."""
+"""The rows of each server, and the rows that a batch uses."""
 
 import itertools
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Uses:
         self.times = np.diff(self._starts, append=ids.size).astype(np.int32)
 
     def spread(self, rows: Tensor) -> Tensor:
-        """What stands for each row, shape (rows, dim), for each use of it: (uses, dim)."""
+        """Return the row of each use, shape (uses, dim); `rows` has shape (rows, dim)."""
         return rows.index_select(0, self._rows_of_uses)
 
     def collect(self, of_uses: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a process trains: parameters with their Adagrad state, and the rows of a server."""
+"""The state of a process: parameters with their Adagrad state, and the rows of a server."""
 
 import torch
 from torch import Tensor

@@ -40,7 +40,7 @@ class Load(NamedTuple):
 
     @property
     def too_much(self) -> bool:
-        """Whether other processes must have used the cores as well."""
+        """True if other processes must have used the cores as well."""
         return self.before > self.cores or self.during > max(self.cores, self.members)
 
 
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
     @property
     def within(self) -> bool:
-        """Whether the error is within its bound."""
+        """True if the error is within its bound."""
         return abs(self.off) <= self.bound + 1e-9 * abs(self.measured)
 
     @property

@@ -1,4 +1,4 @@
-"""What a simulation on this machine's costs predicts of real runs.
+"""Predictions of real runs by a simulation with this machine's costs.
 
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
@@ -181,7 +181,7 @@ class Predicted(NamedTuple):
 
 
 def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
-    """Whether what a rehearsal measures is all that the runs of this plan cost.
+    """Return whether a rehearsal measures all costs of runs of this plan.
 
     `hits`: who fails at once.
     """
@@ -198,7 +198,7 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
 def check_predictable(
     section: TrainerSection, plans: Mapping[str, Plan], hits: Sequence[Hit] = (ONE_SERVER,)
 ) -> None:
-    """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
+    """Raise `ScenarioError` with all reasons why real runs of these plans can't be predicted."""
     found = []
     if section.failures != "at-step":
         found.append(
@@ -351,7 +351,7 @@ def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str
 def _of_saves(
     scenario: Scenario, plan: Plan, calibration: Calibration, whole_s: float, rows: float
 ) -> dict[str, Any]:
-    """What the policy's keys say of its saves; `rows`: of a server."""
+    """Return the policy's keys of its saves; `rows`: of a server."""
     if not plan.schedules[0].save.blocking:
         return {"snapshot": format_exact(calibration.save_s, SECONDS)}
     tracking = plan.tracking
