@@ -111,7 +111,7 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
 
 
 def slopes_by_seed(table: pd.DataFrame) -> dict[str, Floats]:
-    """Return the slopes of each system, shape (seeds,), seeds ascending; `slopes` has their means."""
+    """Return each system's slopes, shape (seeds,), seeds ascending; `slopes` has their means."""
     found = _of_systems(table, LINEAR_UP_TO)
     return {system: seed_slopes(*by_seed)[:, 0] for system, by_seed in found.items()}
 

@@ -94,11 +94,15 @@ def record(
     blocks: Iterable[Batch],
     folder: Path,
     tables: tuple[DataTable, ...],
-    test_share: float,
-    batch_size: int,
-    seed: int,
+    test_share: float = 0.1,
+    batch_size: int = 512,
+    seed: int = 0,
 ) -> Recorded:
-    """Write blocks of samples into a new folder, which is not there if that fails."""
+    """Write blocks of samples into a new folder, which is not there if that fails.
+
+    `test_share`: share of the samples that is held out, the last ones. `batch_size`: samples of a
+    batch. `seed`: of the order of samples to train on.
+    """
     with owned_folder(folder.parent) as place:
         written = place / folder.name
         written.mkdir()

@@ -558,7 +558,7 @@ class TrainerHooks(Generic[_Batch]):
                 counts[name] += number
 
     def _lost_steps(self, before: dict[str, Any]) -> int:
-        """Return those of accounts: (E4) counts a step of each shard, and shards may be others now."""
+        """Return those of accounts; (E4) counts steps of shards, of which there may be others."""
         lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
         return lost_steps
 
