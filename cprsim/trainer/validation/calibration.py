@@ -36,9 +36,9 @@ class Calibration:
     """The measurements of one policy's rehearsals, s: medians, of several rehearsals those of all.
 
     `step_s`: of a step of training. `save_s`: the delay of training by a save, in the background
-    as well. Of saves of chosen rows it is a mean, since stores merge such saves now and then; `rows` is how
-    many the fullest server saves. `load_s`: of failures of servers; `load_trainer_s`: of the
-    trainer alone. `reschedule_s` and `detect_s`: of all. Failures weigh as they do in the job.
+    as well. Of saves of chosen rows it is a mean, since stores merge such saves now and then;
+    `rows` is how many the fullest server saves. `load_s`: of failures of servers; `load_trainer_s`:
+    of the trainer alone. `reschedule_s` and `detect_s`: of all. Failures weigh as in the job.
     """
 
     step_s: float
