@@ -15,9 +15,8 @@ from cprsim.contract import Tracking
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
 from cprsim.trainer.hooks.trackers import RowTrackers
-from cprsim.trainer.hooks.update_count import UpdateCount
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.hooks.updates import UpdateCount
+from cprsim.trainer.lab.model import Placement, Shard, Uses
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
 #: Batches that are averaged: an SSU looks at one of two.

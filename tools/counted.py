@@ -15,7 +15,7 @@ from cprsim.contract import Plan, Tracking
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.lab.members import Updates, member_seed
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.lab.model import Shard
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.validation.in_process import InProcess
 from cprsim.trainer.validation.predicted import Prediction

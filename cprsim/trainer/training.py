@@ -21,7 +21,7 @@ from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
 from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
-from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.model import Placement
 from cprsim.trainer.lab.strikes import FailureClock, Strikes
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.scores import auc, log_loss

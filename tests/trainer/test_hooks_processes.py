@@ -122,6 +122,17 @@ def no_room(patch, rank):
     patch.setattr(Image, "write", refuses)
 
 
+def survivor_ahead(both, folder):
+    """Rank 0 has a checkpoint of step 20 and has lost rank 1, killed before, at step 25."""
+    together = Together(2)
+    ranks = begun(both, folder, "partial", together, 19)
+    with alone(ranks[0], together):
+        ranks[0].train(19, 25)
+    ranks[1] = Rank(1, folder, together, "partial")
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    return together, ranks
+
+
 def state(rank):
     return [each.clone() for each in (*rank.rows, rank.mlp.weight.detach())]
 
@@ -182,13 +193,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
 
 def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_later(both, tmp_path):
     """Its last checkpoint is one before that of the survivor."""
-    together = Together(2)
-    ranks = begun(both, tmp_path, "partial", together, 19)
-    with alone(ranks[0], together):
-        ranks[0].train(19, 25)
-    ranks[1] = Rank(1, tmp_path, together, "partial")
-
-    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    _, ranks = survivor_ahead(both, tmp_path)
     assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
     both(lambda rank: rank.train(25, 31), ranks)
     assert [max(rank.hooks._state.steps) for rank in ranks] == [30, 30]
@@ -324,12 +329,7 @@ def test_void_saves_leave_what_one_that_stands_in_for_another_came_from(
     both, tmp_path, monkeypatch
 ):
     """The survivor has a checkpoint of step 20; that of step 10 is all that both have."""
-    together = Together(2)
-    ranks = begun(both, tmp_path, "partial", together, 19)
-    with alone(ranks[0], together):
-        ranks[0].train(19, 25)
-    ranks[1] = Rank(1, tmp_path, together, "partial")
-    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    together, ranks = survivor_ahead(both, tmp_path)
     with monkeypatch.context() as patch:
         no_room(patch, ranks[1])
         with pytest.warns(HooksWarning, match="the save of step 30 failed"):

@@ -7,7 +7,7 @@ import torch
 from cprsim.contract import Tracking
 from cprsim.rows.trackers import MFU, SCAR
 from cprsim.trainer.hooks.trackers import RowTrackers
-from cprsim.trainer.hooks.update_count import UpdateCount
+from cprsim.trainer.hooks.updates import UpdateCount
 
 TABLES = (range(4), range(6, 30), range(30, 70))  # of 80 rows; at 1/8: none, 3 and 5 rows
 ALWAYS = {*range(6), *range(70, 80)}  # too small to track, or not tracked

@@ -23,7 +23,7 @@ from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards
-from cprsim.trainer.hooks.update_count import share
+from cprsim.trainer.hooks.updates import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")

@@ -33,14 +33,12 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, JobProcess, JobStart, agreed_start
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
-from cprsim.trainer.hooks.modified import UpdatedRows
 from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
 from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.ranks import Least, OneProcess, Ranks, agreed
 from cprsim.trainer.hooks.sharded import filled, is_sharded, merged
 from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers
-from cprsim.trainer.hooks.update_count import UpdateCount
-from cprsim.trainer.hooks.update_gate import UpdateGate
+from cprsim.trainer.hooks.updates import UpdateCount, UpdatedRows, UpdateGate
 from cprsim.trainer.store.files import Arrays
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 

@@ -26,9 +26,7 @@ from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
-from cprsim.trainer.lab.dlrm import Dlrm
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import SPREAD, Shard
+from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.store.files import Arrays
 

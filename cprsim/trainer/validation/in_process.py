@@ -10,7 +10,7 @@ from torch.nn import functional
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.members import ModelSpec, Updates
-from cprsim.trainer.lab.placement import Uses
+from cprsim.trainer.lab.model import Uses
 from cprsim.trainer.section import TrainerSection
 
 #: Steps that are trained for it: of a row's gradients the first are those that move it far.

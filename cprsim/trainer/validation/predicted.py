@@ -31,7 +31,7 @@ from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.data import Data
-from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.model import Placement
 from cprsim.trainer.lab.strikes import FailureClock
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
