@@ -20,8 +20,8 @@ from cprsim.trainer.store.files import Arrays
 class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
-    `places`: how many are counted one by one: rows, 4 bytes each, if lookups are known; else shards,
-    which are saved whole. `since`: updates of each place since it was saved, int32, shape
+    `places`: how many are counted one by one: rows, 4 bytes each, if lookups are known; if not,
+    shards, which are saved whole. `since`: updates of each place since it was saved, int32, shape
     (places,), always the same tensor. `lost`: updates that are lost for good.
     """
 
