@@ -183,7 +183,7 @@ class TrainerHooks(Generic[_Batch]):
                 f"steps = {self._job.steps}: the folder {state.path} has a checkpoint of step "
                 f"{done}; give as many or more, those of the whole job"
             )
-        for each in state.missing(self._ranks.total):
+        for each in [*state.missing(self._ranks.total)]:  # which all ask for before any may raise
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
             planned = bool(self._ranks.least(int(state.stopped)))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.trainer.training import Trained
-from cprsim.trainer.validation.predicted import OVERHEAD, Prediction, quantities
+from cprsim.trainer.validation.predicted import COUNTS, OVERHEAD, Prediction, quantities
 
 #: Largest error of the sum of overhead, as a share: eight equal runs were within 17 % of each
 #: other in nine of ten configurations (a machine of two cores, otherwise idle).
@@ -156,7 +156,11 @@ class Compared:
     def _measured(self) -> list[dict[str, float]]:
         """The quantities of each run without silent members, or of all if each had some."""
         usual = [run for run in self.runs if run.replaced == run.struck] or self.runs
-        return [quantities(run.seconds, vars(run), run.executed - run.steps) for run in usual]
+        found = []
+        for run in usual:
+            counts = {what: float(getattr(run, what)) for what in COUNTS}
+            found.append(quantities(run.seconds, counts, run.executed - run.steps))
+        return found
 
     @cached_property
     def _all(self) -> dict[str, Comparison]:

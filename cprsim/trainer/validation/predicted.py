@@ -48,7 +48,7 @@ from cprsim.trainer.validation.in_process import gradient_directions
 
 OVERHEAD = "overhead"
 #: What a ledger and a real run count alike.
-_COUNTS = ("pls", "updates_lost", "failures")
+COUNTS = ("pls", "updates_lost", "failures")
 #: Batches in which it is counted where updates go.
 _LOOKED_AT = 100
 
@@ -124,7 +124,7 @@ def quantities(
     """
     found = {cause: seconds[cause] for cause in CAUSES}
     found[OVERHEAD] = math.fsum(seconds[cause] for cause in OVERHEAD_CAUSES)
-    return found | {what: counts[what] for what in _COUNTS} | {"lost_steps": lost_steps}
+    return found | {what: counts[what] for what in COUNTS} | {"lost_steps": lost_steps}
 
 
 class Prediction(NamedTuple):
@@ -266,7 +266,7 @@ def _prediction(
     if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
         alone = sum(not kill.hit.servers for kill in kills)
         seconds["load"] += alone * calibration.load_trainer_s
-    counts = {what: getattr(ledger, what) for what in _COUNTS}
+    counts = {what: getattr(ledger, what) for what in COUNTS}
     return Prediction(
         system=modelled.policies[name].system,
         period=period_of(plan, nominal_s),
