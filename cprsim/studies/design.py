@@ -19,7 +19,7 @@ from cprsim.studies.paired import enough
 from cprsim.trainer.section import TrainerSection
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
-VERSION = 1
+VERSION = 2
 
 _Count = Annotated[int, Field(ge=1)]
 _Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
