@@ -119,8 +119,7 @@ def test_calls_that_make_no_sense(tmp_path):
             hooks.adopt(step)
 
 
-@pytest.mark.parametrize("policy", ["full", "cpr-mfu"])
-@pytest.mark.parametrize("call", ["__init__", "write"])
+@pytest.mark.parametrize(("policy", "call"), [("full", "__init__"), ("cpr-mfu", "write")])
 def test_a_full_disk_ends_no_training(policy, call, tmp_path, monkeypatch):
     """There is no room for a new folder, or for what is to be in it; the next save has all rows."""
     loop = Loop()
@@ -139,7 +138,7 @@ def test_a_full_disk_ends_no_training(policy, call, tmp_path, monkeypatch):
         patched.setattr(CheckpointStore, call, full)
         with pytest.warns(HooksWarning, match="No space left"):
             hooks.adopt(17)
-    assert hooks.summary.checkpoint in {before, 17}  # of some rows a save was due
+    assert hooks.summary.checkpoint == before > 0
     train(loop, hooks, 17, 20)
     again = Loop(seed=1)
     assert hooked(again, policy, tmp_path).restore() == 20
