@@ -26,7 +26,7 @@ def ratios() -> dict[str, float]:
     """Derived over measured time, by what is measured."""
     import torch  # noqa: PLC0415  (only who measures needs it)
 
-    from cprsim.trainer.lab.shard import Shard  # noqa: PLC0415
+    from cprsim.trainer.lab.model import Shard  # noqa: PLC0415
 
     torch.set_num_threads(1)
     shard = Shard(_ROWS, _DIM, 0, 0.05, 0.05)

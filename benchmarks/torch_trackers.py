@@ -14,8 +14,8 @@ from cprsim.contract import Tracking
 from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
 from cprsim.trainer.hooks.trackers import RowTrackers
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.hooks.updates import UpdateCount
+from cprsim.trainer.lab.model import Placement, Shard, Uses
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
 #: Batches that are averaged: an SSU looks at one of two.
@@ -77,12 +77,9 @@ class _Measured:
 
     def __init__(self, placement: Placement, shard: Shard, tracked: list[range]) -> None:
         self._placement, self._shard = placement, shard
-        self._mfu, self._ssu = (
-            RowTrackers(
-                len(shard), dict.fromkeys(tracked, shard.weights), Tracking(name, _FRACTION, 2), 0
-            )
-            for name in ("mfu", "ssu")
-        )
+        self._mfu = UpdateCount(len(shard))  # whose counts MFU chooses by
+        of_rows = dict.fromkeys(tracked, shard.weights)
+        self._ssu = RowTrackers(of_rows, Tracking("ssu", _FRACTION, 2), 0, self._mfu.since)
         self._counts, self._of_rows = torch.zeros((2, len(shard)), dtype=torch.int32)
         self.us: dict[str, list[float]] = defaultdict(list)
 
@@ -99,7 +96,7 @@ class _Measured:
         rows, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
         self._timed("server", lambda: self._servers(rows, summed))
         self._timed(COUNTED_AT_ONCE, lambda: self._of_rows.index_add_(0, rows, times))
-        self._timed("MFU", lambda: self._mfu.observe(ids))
+        self._timed("MFU", lambda: self._mfu.did(ids))
         self._timed("SSU", lambda: self._ssu.observe(ids))
 
     def _timed(self, name: str, do: Callable[[], object]) -> float:

@@ -8,13 +8,14 @@ and return what is lost to the last one.
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan, Tracking
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.lab.members import Updates, member_seed
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.lab.model import Shard
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.validation.in_process import InProcess
 from cprsim.trainer.validation.predicted import Prediction
@@ -89,28 +90,28 @@ class _Saved:
     ) -> None:
         self._shard, self._tracking, self._tables, self._seed = shard, tracking, tables, seed
         self._saved = SavedRows(shard)
-        self._since = np.zeros(len(shard), dtype=np.int64)
+        self._since = torch.zeros(len(shard), dtype=torch.int32)
         self._tracker = self._new_tracker()
 
     def note(self, update: Updates) -> None:
         self._tracker.observe(update.ids.repeat_interleave(update.times))
-        self._since[update.ids.numpy()] += update.times.numpy()
+        self._since.index_add_(0, update.ids, update.times)
 
     def save(self) -> None:
         rows = self._tracker.select()
         self._saved.save(rows)
         self._tracker.saved(rows)
-        self._since[rows] = 0
+        self._since[torch.from_numpy(rows)] = 0
 
     def set_back(self) -> int:
         """Return to the saved rows; return the updates that this loses."""
         lost = int(self._since.sum())
         self._saved.set_back()
-        self._since[:] = 0
+        self._since.zero_()
         self._tracker = self._new_tracker()
         return lost
 
     def _new_tracker(self) -> RowTrackers:
         weights = self._shard.weights
         tracked = {rows: weights[rows.start : rows.stop] for rows in self._tables}
-        return RowTrackers(len(weights), tracked, self._tracking, self._seed)
+        return RowTrackers(tracked, self._tracking, self._seed, self._since)

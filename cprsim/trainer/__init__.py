@@ -26,18 +26,16 @@ if TYPE_CHECKING:
         TwinAdapter,
         split_rows,
     )
-    from cprsim.trainer.hooks.event_log import EventLog
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
-    from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
+    from cprsim.trainer.hooks.observer import EventLog, HooksObserver, HooksWarning, StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
     from cprsim.trainer.merge import merge_deltas
 
-# Modules, and the names out of them: imported when first asked for, since they need torch.
+# Modules, and the names out of them: imported at their first use, since they need torch.
 _MODULES = {
     "hooks.adapter": ("MovementAdapter", "ShardAdapter", "TablePart", "TwinAdapter", "split_rows"),
-    "hooks.event_log": ("EventLog",),
     "hooks.hooks": ("Summary", "TrainerHooks"),
-    "hooks.observer": ("HooksObserver", "HooksWarning", "StoredSave"),
+    "hooks.observer": ("EventLog", "HooksObserver", "HooksWarning", "StoredSave"),
     "hooks.ranks": ("ProcessGroup", "RebuiltGroup"),
     "merge": ("merge_deltas",),
 }

@@ -17,17 +17,17 @@ from cprsim.trainer.section import TrainerSection, trainer_section
 def opened(
     path: Path, overrides: Iterable[str] = ()
 ) -> AbstractContextManager[tuple[Scenario, TrainerSection]]:
-    """As `ready`, of a file."""
+    """Return `ready` of a file."""
     return ready(load_mapping(path, overrides))
 
 
 @contextmanager
 def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
-    """What `train` takes, of the tables of a file; samples that it names lie in a folder meanwhile.
+    """Yield the arguments of `train`; samples that the file names lie in a folder meanwhile.
 
     The tables are then those of the samples, and the scenario says so: `Scenario.to_toml` is a file
-    that can be simulated. A file that names them itself has to name the same, and what else it says
-    of them, such as their skew, is what the run is planned and predicted with.
+    that can be simulated. A file that names them itself has to name the same; the run is planned
+    and predicted with the skew and the like that it gives them.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
 
 
 def _samples(tables: dict[str, Any]) -> int:
-    """How many samples the job trains on."""
+    """Return the samples of the job."""
     job = tables.get("job")
     samples = job.get("samples") if isinstance(job, dict) else None
     if not isinstance(samples, int) or samples < 1:
@@ -68,11 +68,11 @@ def _samples(tables: dict[str, Any]) -> int:
 
 
 def _model(tables: dict[str, Any]) -> dict[str, Any]:
-    """What the file says of the model, which can't be that of other samples."""
+    """Return the block [model] of the file, which can't be that of other samples."""
     model = tables.get("model", {})
     given = [key for key in ("preset", "embedding") if key in model]
     if given:
-        raise ScenarioError(f"model.{given[0]}: trainer.data has tables of its own; leave it out")
+        raise ScenarioError(f"model.{given[0]}: trainer.data has its own tables; leave it out")
     return dict(model)
 
 

@@ -1,4 +1,4 @@
-"""Tables of real training for a terminal: of one run, and of predictions beside it."""
+"""Tables of real training for a terminal: of one run, and of runs compared with predictions."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Whether this machine has room for what is to be trained; found out before anything is begun.
+"""A check that this machine has room for a job, before anything is begun.
 
 Estimates are of what there will be at least: what they let pass may still be too much. Whether
 checkpoints fit on the disk is found out by the hooks, at their first one.
@@ -23,8 +23,8 @@ _MEMBER = 9e6
 _MEMBERS_PER_CORE = 256
 #: Open files of the controller for each member: a socket and two ends of pipes. Others: some 60.
 _HANDLES, _OTHER_HANDLES = 3, 60
-#: A row beside its numbers: one of Adagrad's, and where samples are made up, the teacher's effect
-#: of it, its latent vector of 4 and its norm, float64, in two processes.
+#: Bytes of a row on top of its numbers: one number of Adagrad's, and where samples are made up, the
+#: teacher's effect of it, its latent vector of 4 and its norm, float64, in two processes.
 _STATE, _TEACHER = 4, 2 * 48
 #: Copies of a shard at least: the rows, and those that a save writes.
 _COPIES = 2
@@ -80,7 +80,7 @@ def _open_at_most() -> float:
 
 
 def _parts(section: TrainerSection, data: Data) -> list[tuple[float, str]]:
-    """What memory goes to, B, and what each part is about."""
+    """Return the parts of the memory, B, with their names."""
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
     made_up = 0 if section.recorded is not None else _TEACHER
     tables, hidden = len(data.tables), section.hidden

@@ -1,4 +1,4 @@
-"""How good predictions are."""
+"""Scores of predictions."""
 
 import numpy as np
 from numpy.typing import NDArray

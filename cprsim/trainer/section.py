@@ -14,7 +14,7 @@ Share = Annotated[float, Field(ge=0, le=1), Part]
 
 
 class TrainerSection(Section):
-    """How a scenario is trained for real.
+    """The settings of real training.
 
     `batch`: samples of a step. `test_samples`: samples held out to measure how good the model is.
     `dense`: dense features of a sample; `hidden`: width of the hidden layer of both MLPs;
@@ -26,7 +26,7 @@ class TrainerSection(Section):
     the same each time; `"at-time"` strikes by the clock. `hangs`: share of the failures that stop
     processes instead of killing them. `saving`: share of the failures that strike during a save.
     `loading`: share that strikes again while the replacements load. `answer`: how long a server
-    that was asked may be silent before it counts as hung. `work`: how long a member that starts,
+    may leave a lookup unanswered before it counts as hung. `work`: how long a member that starts,
     writes, loads or predicts may be silent.
     """
 

@@ -1,7 +1,7 @@
-"""What of the contract is carried out by hooks in somebody else's loop, and in the lab.
+"""The parts of the contract that hooks carry out in a loop of users, and in the lab.
 
-A loop is stopped by nothing but its own calls: it can wait for a save, or have it written beside
-its training. The lab has hooks in several processes, which would differ on what a controller goes
+A loop is stopped by nothing but its own calls: it can wait for a save, or have it written in the
+background. The lab has hooks in several processes, which would differ on what a controller goes
 by that looks at the clock, and no groups that hold the same rows.
 """
 

@@ -21,7 +21,7 @@ from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
 from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
-from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.model import Placement
 from cprsim.trainer.lab.strikes import FailureClock, Strikes
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.scores import auc, log_loss
@@ -36,7 +36,7 @@ _UNTOLD = ("spans", "saved_rows")
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of one run; times are of the real clock.
+    """The result of one run; times are of the real clock.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
     last whole checkpoint of each failed server. `updates_lost`, `learning_lost`: by the updates
@@ -68,7 +68,7 @@ class Trained:
     saved_rows: Mapping[int, Sequence[int]]
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim train --json` prints; without clicks or without others no AUC."""
+        """Return the JSON of `cprsim train`; without clicks or without others no AUC."""
         told = {name: value for name, value in vars(self).items() if name not in _UNTOLD}
         return told | {"auc": None if math.isnan(self.auc) else self.auc}
 

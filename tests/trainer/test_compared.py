@@ -10,7 +10,7 @@ from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.predicted import Prediction, check_predictable
+from cprsim.trainer.validation.predicted import Prediction, check_predictable, quantities
 from tools.pages.predicted import CONFIG, CONFIGURATIONS
 
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
@@ -39,8 +39,8 @@ def run_of(*spans, lost=0.0, **counts):
 
 
 def compared(*runs, lost_steps=9, **predicted):
-    ledger = SimpleNamespace(**(LEDGER | predicted))
-    return Compared("full", Prediction("full", 3, [], ledger, lost_steps), runs)
+    ledger = LEDGER | predicted
+    return Compared("full", Prediction("full", 3, [], quantities(ledger, ledger, lost_steps)), runs)
 
 
 USUAL = (("train", 0.5), ("save", 0.5), ("train", 0.1), ("load", 0.06), ("save", 0.5))

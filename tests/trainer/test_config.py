@@ -70,17 +70,6 @@ def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
     assert not kept.exists()
 
 
-def test_criteos_rows_are_hashed_to_as_many_as_asked(folder: Path) -> None:
-    # Criteo Kaggle has 3 and 4 categories in its two smallest fields: those stay as they are.
-    with opened(file(folder, '{ criteo = "train.txt", most_rows = 50 }')) as (scenario, section):
-        rows = [table.rows for table in scenario.model.tables]
-        data = section.data(scenario, 0)
-        assert (len(rows), max(rows), min(rows)) == (26, 50, 3)
-        assert (data.samples, data.test_samples, data.dense) == (300, 100, 13)
-        for step in range(data.steps):
-            assert (data.batch(step).sparse < rows).all()
-
-
 def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         trained = train(scenario, section, "cpr-mfu")
@@ -111,7 +100,7 @@ def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) ->
             '{ criteo = "train.txt" }',
             300,
             '[model]\npreset = "criteo-kaggle"',
-            "model.preset: trainer.data has tables of its own; leave it out",
+            "model.preset: trainer.data has its own tables; leave it out",
         ),
         (
             '{ movielens = "ml" }',

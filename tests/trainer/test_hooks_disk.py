@@ -29,7 +29,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         it.after_step({})
     assert [str(each.message) for each in warned] == [
         "the save of step 3 failed: OSError: [Errno 28] No space left on device: "
-        f"'{tmp_path}/rows-0-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
+        f"'{tmp_path}/rows-0-0/00000001.npys'; training continues, the last checkpoint is of step 0"
     ]
     monkeypatch.undo()
     for _ in range(3):  # the next is a period later, and has room
@@ -123,7 +123,7 @@ def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path)
 
 def test_the_names_of_new_folders_are_kept_once(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("cprsim.trainer.hooks.stores.sync_folder", synced.append)
+    monkeypatch.setattr("cprsim.trainer.hooks.process_state.sync_folder", synced.append)
     it = hooks(Held(), tmp_path / "it", "full")
     it.restore()
     steps(it, 5)

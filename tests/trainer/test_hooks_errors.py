@@ -25,12 +25,12 @@ WRONG_SHARDS = {
     ),
     "state": (
         {0: [TablePart(1, ROWS, (torch.zeros(8, 100),))]},
-        TABLE_1 + "state 0 of shape (8, 100) beside 100 rows; its first dimension has to be the "
+        TABLE_1 + "state 0 of shape (8, 100) for 100 rows; its first dimension has to be the "
         "rows, what isn't of rows belongs into dense()",
     ),
     "number": (
         {0: [TablePart(1, ROWS, (torch.zeros(()),))]},
-        TABLE_1 + "state 0 of shape () beside 100 rows; its first dimension has to be the rows, "
+        TABLE_1 + "state 0 of shape () for 100 rows; its first dimension has to be the rows, "
         "what isn't of rows belongs into dense()",
     ),
     "table": (
@@ -157,71 +157,77 @@ def test_rows_and_shards_that_nobody_gives_are_told_of(tmp_path):
     )
 
 
-def test_tensors_that_change_their_shapes_on_the_way(tmp_path):
-    adapter = Held()
-    it = hooks(adapter, tmp_path)
+def changed(folder, adapter):
+    it = hooks(adapter, folder)
     adapter.found = Held(state=(torch.zeros(300),)).found | {1: adapter.parts[1:]}
-    with refused(
+    it.restore()
+
+
+def stateful(folder, adapter):
+    adapter.rest["sampler"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
+    hooks(adapter, folder).restore()
+
+
+def begun(adapter, more=None, **keys):
+    """Restore a folder that a job of ten steps was begun in."""
+
+    def restored(folder, first):
+        it = hooks(first, folder, "full")
+        it.restore()
+        steps(it, STEPS)
+        adapter.rest |= more or {}
+        hooks(adapter, folder, "full", **keys).restore()
+
+    return restored
+
+
+#: What is done with a folder and an adapter, and what is said of it; `@` is the folder.
+WRONG_STARTS = {
+    "shapes": (
+        changed,
         "shards(): gives tensors of other shapes or types than at the start, first of table 0 in "
         "shard 0; make the state of the optimiser before restore(), and new hooks if the tables "
-        "themselves have changed"
-    ):
-        it.restore()
-
-
-def test_dense_state_that_can_not_be_stored(tmp_path):
-    adapter = Held()
-    adapter.rest["sampler"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
-    with refused(
+        "themselves have changed",
+    ),
+    "a set": (
+        stateful,
         "dense().state.sampler.seen is a set, which is not stored; give tensors, arrays, numbers, "
-        "strings, bytes, or lists, tuples and dictionaries of these"
-    ):
-        hooks(adapter, tmp_path).restore()
-
-
-def test_a_dense_part_that_the_checkpoint_does_not_have(tmp_path):
-    hooks(Held(), tmp_path).restore()
-    adapter = Held()
-    adapter.rest["top"] = torch.nn.Linear(2, 2)
-    with refused(
+        "strings, bytes, or lists, tuples and dictionaries of these",
+    ),
+    "dense": (
+        begun(Held(), {"top": torch.nn.Linear(2, 2)}),
         "dense(): gives ['mlp', 'top'], but the checkpoint has ['mlp']; give the same, or another "
-        "folder"
-    ):
-        hooks(adapter, tmp_path).restore()
+        "folder",
+    ),
+    "smaller": (
+        begun(Held(((200, 8), (100, 8), (20, 8)))),
+        "shards(): no process gives rows 200 to 299 of table 0, which the checkpoints in @ have; "
+        "give all rows, or another folder",
+    ),
+    "wider": (
+        begun(Held(((300, 8), (100, 16), (20, 8)))),
+        "folder @: has checkpoints of another job (tables differ); give another folder",
+    ),
+    "steps": (
+        begun(Held(), steps=8),
+        "steps = 8: the folder @ has a checkpoint of step 9; give as many or more, those of the "
+        "whole job",
+    ),
+    "earlier": (
+        lambda folder, adapter: hooks(adapter, folder / "it", earlier=[folder]).restore(),
+        "earlier: @ has no checkpoints of hooks; leave it out",
+    ),
+    "file": (
+        lambda folder, adapter: hooks(adapter, (folder / "it").touch() or folder / "it"),
+        "folder @/it: @/it is a file, not a folder",
+    ),
+}
 
 
-def test_a_folder_of_another_job(tmp_path):
-    hooks(Held(), tmp_path).restore()
-    smaller, wider = Held(((200, 8), (100, 8), (20, 8))), Held(((300, 8), (100, 16), (20, 8)))
-    with refused(
-        f"shards(): no process gives rows 200 to 299 of table 0, which the checkpoints in "
-        f"{tmp_path} have; give all rows, or another folder"
-    ):
-        hooks(smaller, tmp_path).restore()
-    with refused(
-        f"folder {tmp_path}: has checkpoints of another job (tables differ); give another folder"
-    ):
-        hooks(wider, tmp_path).restore()
-
-
-def test_fewer_steps_than_are_done(tmp_path):
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-    steps(it, STEPS)
-    with refused(
-        f"steps = 8: the folder {tmp_path} has a checkpoint of step 9; give as many or more, those "
-        "of the whole job"
-    ):
-        hooks(Held(), tmp_path, "full", steps=8).restore()
-
-
-def test_folders_that_can_not_be_used(tmp_path):
-    (tmp_path / "none").mkdir()
-    (tmp_path / "file").write_text("")
-    with refused(f"earlier: {tmp_path}/none has no checkpoints of hooks; leave it out"):
-        hooks(Held(), tmp_path / "it", earlier=[tmp_path / "none"]).restore()
-    with refused(f"folder {tmp_path}/file: {tmp_path}/file is a file, not a folder"):
-        hooks(Held(), tmp_path / "file")
+@pytest.mark.parametrize(("start", "text"), WRONG_STARTS.values(), ids=WRONG_STARTS)
+def test_starts_that_can_not_be_meant(start, text, tmp_path):
+    with refused(text.replace("@", str(tmp_path))):
+        start(tmp_path, Held())
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "7", "null", "[" * 200_000, "{}", None])

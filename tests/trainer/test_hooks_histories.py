@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksObserver, HooksWarning
-from cprsim.trainer.hooks.stores import Image
+from cprsim.trainer.hooks.process_state import Image
 from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import STEPS, Adapter, Loop, hooked, scenario, train
 from tests.trainer.test_hooks_adopt import clean, heal
@@ -50,7 +50,7 @@ class World(HooksObserver):
             return self.chosen
 
         def tried(image, *more):
-            if self.full == "disk" or (self.full and image.store is self.hooks._state.stores.dense):
+            if self.full == "disk" or (self.full and image.store is self.hooks._state.dense):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(image, *more)
 

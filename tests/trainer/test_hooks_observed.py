@@ -86,7 +86,7 @@ def test_an_observer_that_fails_ends_no_training(tmp_path):
     it.after_step({})
     it.after_step({})
     with pytest.warns(
-        HooksWarning, match=r"^observer Broken\.saved: KeyError: 'board'; training goes on$"
+        HooksWarning, match=r"^observer Broken\.saved: KeyError: 'board'; training continues$"
     ):
         it.after_step({})
     assert it.summary.saves == 1

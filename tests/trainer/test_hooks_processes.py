@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
-from cprsim.trainer.hooks.process_state import ProcessState
+from cprsim.trainer.hooks.process_state import Image, ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess
-from cprsim.trainer.hooks.stores import Image
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S, wait_until
 
@@ -113,7 +112,7 @@ def alone(rank, together):
 
 def no_room(patch, rank):
     """The disk of a process is full."""
-    write, stores = Image.write, rank.hooks._state.stores._all
+    write, stores = Image.write, rank.hooks._state.stores
 
     def refuses(self, step, returns_to):
         if self.store in stores:
@@ -121,6 +120,17 @@ def no_room(patch, rank):
         return write(self, step, returns_to)
 
     patch.setattr(Image, "write", refuses)
+
+
+def survivor_ahead(both, folder):
+    """Rank 0 has a checkpoint of step 20 and has lost rank 1, killed before, at step 25."""
+    together = Together(2)
+    ranks = begun(both, folder, "partial", together, 19)
+    with alone(ranks[0], together):
+        ranks[0].train(19, 25)
+    ranks[1] = Rank(1, folder, together, "partial")
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    return together, ranks
 
 
 def state(rank):
@@ -175,7 +185,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
         assert told[0].bytes_saved == sum(rank.hooks.summary.bytes_saved for rank in ranks)
     both(lambda rank: rank.train(27, 35), ranks)
     # Both save at the same steps, so that there is a checkpoint that all have.
-    steps = [{*rank.hooks._state.stores.steps} for rank in ranks]
+    steps = [{*rank.hooks._state.steps} for rank in ranks]
     assert max(steps[0]) == max(steps[1]) > 27
     again = [Rank(n, tmp_path, together, policy) for n in range(2)]
     assert both(lambda rank: rank.hooks.restore(), again) == [max(steps[0])] * 2
@@ -183,16 +193,10 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
 
 def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_later(both, tmp_path):
     """Its last checkpoint is one before that of the survivor."""
-    together = Together(2)
-    ranks = begun(both, tmp_path, "partial", together, 19)
-    with alone(ranks[0], together):
-        ranks[0].train(19, 25)
-    ranks[1] = Rank(1, tmp_path, together, "partial")
-
-    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    _, ranks = survivor_ahead(both, tmp_path)
     assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
     both(lambda rank: rank.train(25, 31), ranks)
-    assert [max(rank.hooks._state.stores.steps) for rank in ranks] == [30, 30]
+    assert [max(rank.hooks._state.steps) for rank in ranks] == [30, 30]
 
 
 def test_a_process_may_move_its_folder(both, tmp_path):
@@ -219,7 +223,7 @@ def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again
     assert [rank.hooks.noticed for rank in ranks] == [False, False]
     both(lambda rank: rank.train(3, 4), ranks)
     assert [rank.hooks.noticed for rank in ranks] == [True, True]
-    assert [max(rank.hooks._state.stores.steps) for rank in ranks] == [4, 4]
+    assert [max(rank.hooks._state.steps) for rank in ranks] == [4, 4]
     both(lambda rank: rank.train(4, 6), ranks)  # once is enough
 
 
@@ -325,12 +329,7 @@ def test_void_saves_leave_what_one_that_stands_in_for_another_came_from(
     both, tmp_path, monkeypatch
 ):
     """The survivor has a checkpoint of step 20; that of step 10 is all that both have."""
-    together = Together(2)
-    ranks = begun(both, tmp_path, "partial", together, 19)
-    with alone(ranks[0], together):
-        ranks[0].train(19, 25)
-    ranks[1] = Rank(1, tmp_path, together, "partial")
-    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    together, ranks = survivor_ahead(both, tmp_path)
     with monkeypatch.context() as patch:
         no_room(patch, ranks[1])
         with pytest.warns(HooksWarning, match="the save of step 30 failed"):

@@ -7,8 +7,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
 from cprsim.trainer import TrainerHooks
+from cprsim.trainer.hooks.nested import packed
 from cprsim.trainer.hooks.ranks import OneProcess
-from cprsim.trainer.hooks.stores import content_for_others
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ class Survivor(OneProcess):
 def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
     there, it = Sharded(mesh), Sharded(mesh)
     there.mlp.weight.detach().fill_(7)
-    survivor = Survivor(content_for_others(there))
+    survivor = Survivor(packed({"mlp": there.mlp.state_dict()}))
     hooks = TrainerHooks(job(policy="partial"), "it", it, tmp_path / "it", STEPS, survivor)
     hooks.restore()
     it.dtensor.to_local().fill_(8)

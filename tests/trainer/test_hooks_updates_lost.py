@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.trainer import HooksWarning
-from cprsim.trainer.hooks.stores import Image
+from cprsim.trainer.hooks.process_state import Image
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, hooked, job, train
 
 POLICIES = ["cpr-mfu", "cpr-ssu", "cpr-scar"]
@@ -84,4 +84,4 @@ def test_a_save_beside_training_that_fails_saves_no_updates(tmp_path, monkeypatc
     with pytest.warns(HooksWarning, match="step 8 failed: ZeroDivisionError"):
         hooks._saves.settle_with_the_lost()
 
-    assert hooks._state.updates._since.tolist() == [8, 8]
+    assert hooks._state.updates.since.tolist() == [8, 8]

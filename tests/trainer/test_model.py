@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.lab.dlrm import Dlrm
-from cprsim.trainer.lab.placement import Placement
-from cprsim.trainer.lab.shard import Shard
+from cprsim.trainer.lab.model import Dlrm, Placement, Shard
 from cprsim.trainer.scores import auc, log_loss
 
 

@@ -172,22 +172,22 @@ def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     # On a clock of steps of 2 s, nothing but steps taking time.
     cursor = cursor_of(AbsoluteTimeline([9.0, 13.0, 13.5, 18.1, 99.0], hits))
 
-    met = pinned(modelled, "full", 1.0, cursor, 2.0)
+    kills, timeline = pinned(modelled, "full", 1.0, cursor, 2.0)
 
-    assert [kill.executed for kill in met.kills] == [4, 6, 6, 9]
-    assert [kill.hit for kill in met.kills] == hits[:4]
+    assert [kill.executed for kill in kills] == [4, 6, 6, 9]
+    assert [kill.hit for kill in kills] == hits[:4]
     # 3 steps, a save, 1 step: 4.5 s. The job is back at 3 at 5.875 s, has done 2 more at 7.875 s,
     # and is back at 9.25 s, when the next strikes at once. Back at 10.625 s; 3 steps later a save
     # is due, and the last one comes just behind it.
-    assert met.timeline.times_s == [4.5, 7.875, 9.25, 14.125]
-    ledger = play_against(modelled, "full", met.timeline)
+    assert timeline.times_s == [4.5, 7.875, 9.25, 14.125]
+    ledger = play_against(modelled, "full", timeline)
     assert ledger.failures == 4
     assert ledger.lost == 1 + 2 + 0 + 0
     assert ledger.wall == 14.125 + 1.375 + 4 + 0.5
 
     # A job that ends before a failure does not meet it.
     beyond = cursor_of(AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]))
-    assert pinned(modelled, "full", 1.0, beyond, 1.0).kills == []
+    assert pinned(modelled, "full", 1.0, beyond, 1.0)[0] == []
 
 
 def test_a_rehearsal_with_members_that_were_silent_is_spoilt(config, monkeypatch):
@@ -272,8 +272,8 @@ def test_a_trainer_that_fails_alone_loads_its_dense_part(config, policy, load_s)
     found = predict(scenario, section, [policy], {policy: costs}).of[policy]
 
     assert [kill.hit.servers for kill in found.kills][:5] == [(0,), (), (1,), (2,), ()]
-    assert found.ledger.load == pytest.approx(load_s)
-    assert found.ledger.reschedule == pytest.approx(7.0 * len(found.kills))
+    assert found.quantities["load"] == pytest.approx(load_s)
+    assert found.quantities["reschedule"] == pytest.approx(7.0 * len(found.kills))
 
 
 MINE = {"mine": Plan("full", (), FULL_ROLLBACK)}

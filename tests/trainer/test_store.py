@@ -326,15 +326,6 @@ def folder(tmp_path: Path) -> Folder:
     return found
 
 
-def test_no_write_looks_through_the_folder(folder, monkeypatch) -> None:
-    with monkeypatch.context() as patch:
-        for name in ("listdir", "scandir"):
-            patch.setattr(os, name, None)
-        for step in range(2, 32):
-            folder.save(step)  # and merges them twice
-    assert folder.restored(99) == 31
-
-
 def test_what_was_cut_short_is_cleaned_by_the_next_write(folder, monkeypatch) -> None:
     """By the same store, which knows of it without looking."""
     synced = [None]

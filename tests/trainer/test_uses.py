@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.lab.placement import Placement, Uses
+from cprsim.trainer.lab.model import Placement, Uses
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7])

@@ -131,7 +131,7 @@ def found(asked: Asked, models: Sequence[int] = ()) -> Found:
     predicted = predict(scenario, section, [name], {name: CALIBRATION}, seed)
     of, plan = predicted.of[name], scenario.plan(name)
     runs = [counted(scenario, section, plan, of, seed, each) for each in (None, *models)]
-    return Found(asked, _alike(scenario, predicted, name), of.ledger.updates_lost, runs)
+    return Found(asked, _alike(scenario, predicted, name), of.quantities["updates_lost"], runs)
 
 
 def _alike(scenario: Scenario, predicted: Predicted, name: str) -> float:
@@ -144,8 +144,8 @@ def _alike(scenario: Scenario, predicted: Predicted, name: str) -> float:
     plain, step_s = Scenario(**mapping), CALIBRATION.step_s
     nominal_s = scenario.job.useful_time_s / round(plain.job.useful_time_s / step_s)
     cursor = cursor_of(scenario.failure_model.timeline(predicted.seed, 0))
-    met = pinned(plain, name, step_s, cursor, nominal_s)
-    return play_against(plain, name, met.timeline, Observer()).updates_lost
+    _, timeline = pinned(plain, name, step_s, cursor, nominal_s)
+    return play_against(plain, name, timeline, Observer()).updates_lost
 
 
 _PAGE = """\

@@ -25,11 +25,11 @@ from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.compared import (
     CAUSE_S,
     CAUSE_SHARE,
-    OVERHEAD,
     SUM_SHARE,
     Compared,
     Comparison,
 )
+from cprsim.trainer.validation.predicted import OVERHEAD
 from cprsim.trainer.validation.validated import Validation
 from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 from tools.tables import csv_text, markdown

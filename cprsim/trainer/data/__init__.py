@@ -1,4 +1,4 @@
-"""What a trainer trains on: made-up samples with a planted teacher, Criteo's logs, MovieLens-100K.
+"""Samples to train on: made-up samples with a planted teacher, Criteo's logs, MovieLens-100K.
 
     data = Planted(samples=100_000, seed=1)
     data = read_criteo(Path("train.txt.gz"), folder=Path("criteo"))

@@ -1,4 +1,4 @@
-"""What a source of samples is, beside its batches: their tables, how many there are, a test set."""
+"""A source of samples: batches, their tables, their number, a test set."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -39,7 +39,7 @@ class Data(Protocol):
     """
 
     def batch(self, step: int) -> Batch:
-        """The batch of that step, from 0; the same each time, in whatever process it is asked."""
+        """The batch of that step, from 0; the same in every process."""
 
     @property
     def tables(self) -> tuple[DataTable, ...]:

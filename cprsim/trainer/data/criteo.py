@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +32,8 @@ def read_criteo(
     *,
     most_rows: int = 100_000,
     most_samples: int | None = None,
-    test_share: float = 0.1,
     dim: int = 16,
-    batch_size: int = 512,
-    seed: int = 0,
+    **how: Any,
 ) -> Recorded:
     """Read `train.txt` of Criteo Kaggle, or a day of Criteo Terabyte, or the like of them.
 
@@ -48,10 +47,10 @@ def read_criteo(
         Rows of a table at most; those of smaller ones are as many as Criteo Kaggle has categories.
     most_samples
         How many lines to read from the start; all without it.
-    test_share
-        Share of the samples that is held out: the last ones, since the files are in order of time.
-    dim, batch_size, seed
-        Numbers of a row; samples of a batch; of the order of samples to train on.
+    dim
+        Numbers of a row.
+    how
+        As for `record`; the files are in order of time, so the last samples are held out.
 
     Notes
     -----
@@ -62,8 +61,7 @@ def read_criteo(
     """
     rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
     tables = tuple(DataTable(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
-    blocks = _blocks(Path(path), most_samples, np.array(rows))
-    return record(blocks, Path(folder), tables, test_share, batch_size, seed)
+    return record(_blocks(Path(path), most_samples, np.array(rows)), Path(folder), tables, **how)
 
 
 def _blocks(path: Path, most: int | None, rows: NDArray[np.int64]) -> Iterator[Batch]:

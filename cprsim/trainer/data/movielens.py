@@ -22,10 +22,8 @@ def read_movielens(
     folder: Path,
     *,
     source: Path | None = None,
-    test_share: float = 0.1,
     dim: int = 16,
-    batch_size: int = 512,
-    seed: int = 0,
+    **how: Any,
 ) -> Recorded:
     """Read 100,000 ratings of films; a label is 1 for 4 or 5 stars.
 
@@ -35,10 +33,10 @@ def read_movielens(
         A new one, for the samples as arrays.
     source
         The folder of `ml-100k.inter`, `.user` and `.item`; that of the installed recbole without.
-    test_share
-        Share of the ratings that is held out, drawn at random but the same for every seed.
-    dim, batch_size, seed
-        Numbers of a row; samples of a batch; of the order of samples to train on.
+    dim
+        Numbers of a row.
+    how
+        As for `record`; the ratings held out are drawn at random, the same ones for every seed.
 
     Notes
     -----
@@ -69,7 +67,7 @@ def read_movielens(
     sparse = np.stack([*columns.values()], axis=1)
     block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
     tables = tuple(DataTable(*each, dim) for each in zip(columns, rows, strict=True))
-    return record([block], Path(folder), tables, test_share, batch_size, seed)
+    return record([block], Path(folder), tables, **how)
 
 
 def _installed() -> Path:

@@ -72,7 +72,7 @@ class Planted:
         return self.test_samples // self.batch_size
 
     def batch(self, step: int) -> Batch:
-        """The batch of that step, drawn from a stream of its own."""
+        """The batch of that step, drawn from the stream of this step."""
         check_step(self, step)
         rng = np.random.default_rng((self.seed, 1, step))
         dense = rng.standard_normal((self.batch_size, self.dense), dtype=np.float32)
@@ -89,14 +89,14 @@ class Planted:
         return _Teacher(self.rows, self.dense, np.random.default_rng((self.seed, 0)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it is made of; another process works out the rest again."""
+        """Return its fields; another process works out the rest again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 class _Draws:
     """Accesses of all tables: first a class of equally popular rows, then one of its rows.
 
-    The classes of all tables stand in one array, `_up_to` being table + share of the accesses that
+    The classes of all tables are in one array, `_up_to` being table + share of the accesses that
     goes to this class and those before it.
     """
 

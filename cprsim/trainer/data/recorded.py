@@ -86,7 +86,7 @@ class Recorded:
         return Batch(dense.reshape(count, self.dense), sparse.reshape(count, tables), labels)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it is made of; another process opens the files again."""
+        """Return its fields; another process opens the files again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
@@ -94,11 +94,15 @@ def record(
     blocks: Iterable[Batch],
     folder: Path,
     tables: tuple[DataTable, ...],
-    test_share: float,
-    batch_size: int,
-    seed: int,
+    test_share: float = 0.1,
+    batch_size: int = 512,
+    seed: int = 0,
 ) -> Recorded:
-    """Write blocks of samples into a new folder, which is not there if that fails."""
+    """Write blocks of samples into a new folder, which is not there if that fails.
+
+    `test_share`: share of the samples that is held out, the last ones. `batch_size`: samples of a
+    batch. `seed`: of the order of samples to train on.
+    """
     with owned_folder(folder.parent) as place:
         written = place / folder.name
         written.mkdir()
@@ -114,7 +118,7 @@ def record(
 
 
 def _write(blocks: Iterable[Batch], folder: Path) -> tuple[int, int]:
-    """How many samples, and how many dense features."""
+    """Return the numbers of samples and of dense features."""
     count = dense = 0
     opened = [(folder / name).open("wb") for name in _KINDS]
     try:

@@ -1,4 +1,4 @@
-"""What a training loop of your own tells cprsim of itself: the one thing that you write."""
+"""The adapter to a training loop of yours: the one thing that you write."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -42,14 +42,14 @@ class Stateful(Protocol):
 class ShardAdapter(Protocol[_Batch_contra]):
     """Leads `TrainerHooks` to what a training loop holds; it can be a class of a few lines.
 
-    A shard is what is lost together, a parameter server of the scenario, and is named by its
+    A shard is lost as a whole, a parameter server of the scenario, and is named by its
     number there. A process gives those that it holds: all of them where there is one process.
     """
 
     def shards(self) -> Mapping[int, Sequence[TablePart]]:
         """The parts of tables that each shard of this process has.
 
-        It is asked at the start, and whenever something is saved or loaded; each time the shapes
+        It is called at the start, and whenever something is saved or loaded; each time the shapes
         are the same. Optimiser state that is first made by the first step has to be made before.
         """
 
@@ -66,7 +66,7 @@ class ShardAdapter(Protocol[_Batch_contra]):
 
 
 class TwinAdapter(ShardAdapter[_Batch_contra], Protocol):
-    """Of a loop whose processes form groups that hold all tables each (2D sparse parallelism).
+    """Adapter of a loop whose processes form groups with all tables each (2D sparse parallelism).
 
     Shards with the same rows are twins; their numbers go on group by group.
     """
@@ -79,7 +79,7 @@ class TwinAdapter(ShardAdapter[_Batch_contra], Protocol):
 
 
 class MovementAdapter(ShardAdapter[_Batch_contra], Protocol):
-    """Of a loop whose optimizer keeps how far each row has moved, such as Adagrad's sums.
+    """Adapter of a loop whose optimizer keeps how far each row has moved, such as Adagrad's sums.
 
     `cpr-scar` then takes the rows with the largest growth since their last save, and needs neither
     a copy of the rows nor rows in CPU memory.

@@ -23,17 +23,17 @@ from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards
-from cprsim.trainer.hooks.update_count import share
+from cprsim.trainer.hooks.updates import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
-#: A step that no job comes to.
+#: A step that no job reaches.
 _ANY = sys.maxsize
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a job so far, in this process and in those that it goes on from.
+    """The result of a job so far, in this process and in those that it continues from.
 
     `recovery`: what the policy plans for a lost shard, "full" or "partial"; CPR plans full recovery
     where partial recovery would cost no less. `seconds`: by cause, as in `cprsim.contract.ledger`.
@@ -87,19 +87,19 @@ class TrainerHooks(Generic[_Batch]):
     folder
         For the checkpoints of this process, which nobody else writes to.
     steps
-        Of the whole job: a step is `job.useful_time / steps` of progress. A job that goes on may be
-        given more than before, which prolongs it.
+        Of the whole job: a step is `job.useful_time / steps` of progress. A job that continues may
+        be given more than before, which prolongs it.
     ranks
         The processes of the job, `ProcessGroup()` where torch.distributed has them. One process
         needs none. All must make the same calls in the same order.
     seed
         Of what trackers draw.
     earlier
-        Folders of the processes that the job had before, where it is divided anew into other
+        Folders of the processes that the job had before, where it is divided again into other
         processes and `folder` is new. All rows that are here are taken out of them; they are only
         read, and may be removed once all processes have begun.
     observers
-        Told of saves, losses, loads and steps.
+        Called at saves, losses, loads and steps.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class TrainerHooks(Generic[_Batch]):
         self._started = self._unchecked = self._just_restored = False
         self._listening = self._signalled = self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
-        self._until = 0  # the controller is asked again at this step
+        self._until = 0  # the controller decides again at this step
         self._observers = list(observers)
         self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
         self._saves = Saves(self._state, self._job, self._ranks, self._observers, self._twins)
@@ -174,28 +174,19 @@ class TrainerHooks(Generic[_Batch]):
         self._thread = threading.get_ident()
         self._job.watch.start()
         self._job.watch.reattribute("load")
-        stores = self._state.stores
-        begun = stores.begin(self._ranks)
+        state = self._state
+        begun = state.begin(self._ranks)
         self._just_restored = True
-        done = self._ranks.least(stores.newest)
+        done = self._ranks.least(state.newest)
         if done > self._job.steps:
             raise UsageError(
-                f"steps = {self._job.steps}: the folder {stores.path} has a checkpoint of step "
+                f"steps = {self._job.steps}: the folder {state.path} has a checkpoint of step "
                 f"{done}; give as many or more, those of the whole job"
             )
-        said = [
-            f"{each} are in no checkpoint; they keep the values that they have now"
-            for each in stores.grown
-        ]
-        if missing := self._state.missing(self._ranks.total):
-            said.append(
-                f"no process gives {'; '.join(missing)}: unless dense() has them, they are neither "
-                "saved nor loaded"
-            )
-        for each in said:
+        for each in [*state.missing(self._ranks.total)]:  # which all ask for before any may raise
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
-            planned = bool(self._ranks.least(int(stores.stopped)))
+            planned = bool(self._ranks.least(int(state.stopped)))
             return self._recover(range(self._servers), True, everything=True, planned=planned)
         self._saves.first(0)
         self._started = self._unchecked = True
@@ -207,8 +198,8 @@ class TrainerHooks(Generic[_Batch]):
     def after_step(self, batch: _Batch) -> None:
         """A step is done, its updates are in the rows. Saves where the policy says so.
 
-        A save that fails, of a full disk or a state that can't be stored, ends nothing: it is void,
-        and a `HooksWarning` says so.
+        A save that fails, of a full disk or a state that can't be stored, ends nothing; a
+        `HooksWarning` says so.
         """
         job = self._job
         if not self._started:
@@ -216,7 +207,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._state.stores.stopped = self._just_restored = False
+        self._state.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             for name, table in self._state.check():
@@ -253,8 +244,8 @@ class TrainerHooks(Generic[_Batch]):
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        self._state.stores.stopped = self._saves.everything(self._plan.last_save)
-        return self._state.stores.stopped
+        self._state.stopped = self._saves.everything(self._plan.last_save)
+        return self._state.stopped
 
     def updating(self) -> AbstractContextManager[None]:
         """In this block rows may be updated, in any thread: no save copies them meanwhile.
@@ -266,7 +257,7 @@ class TrainerHooks(Generic[_Batch]):
         return self._state.gate.updating()
 
     def settle(self) -> bool:
-        """Wait until no save is written beside training; whether the last one is stored.
+        """Wait until no save is written in the background; whether the last one is stored.
 
         To be called after `after_step`, where training is to wait after all; all processes call it.
         """
@@ -315,7 +306,7 @@ class TrainerHooks(Generic[_Batch]):
 
         What was lost has to be there again, with any values in it. Under partial recovery the
         others keep theirs; under full recovery everything returns to the last checkpoint. Where
-        there are several processes all call it; one that stands in for another calls it in place of
+        there are several processes all call it; one that replaces another calls it in place of
         `restore`, and loads all that it holds.
 
         Parameters
@@ -343,7 +334,7 @@ class TrainerHooks(Generic[_Batch]):
                     f"on_failure(): shard {missing[0]} of a process that has just been started is "
                     "lost as well; name it in all processes"
                 )
-            self._state.stores.replace()
+            self._state.replace()
             self._job.watch.start()
             self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
@@ -380,7 +371,7 @@ class TrainerHooks(Generic[_Batch]):
             self._saves.counts["failures"] += 1
             tell(self._observers, "lost", loss.servers, True)
             job.controller.answer(job.clock, loss)
-        # Checkpoints of later steps are void, and so is the training since.
+        # Checkpoints of later steps no longer count, nor does the training since.
         usable = [each for each in job.usable if each.step <= step]
         if step < job.step:
             # What it took from the last checkpoint on, as if all steps since took as long.
@@ -391,7 +382,7 @@ class TrainerHooks(Generic[_Batch]):
         job.step = step
         job.controller.tell(Resumed(job.clock, ()))
         self._state.forget()
-        self._state.stores.stopped = False
+        self._state.stopped = False
         job.watch.switch("save")
         job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
         error = self._saves.renew(step)
@@ -418,7 +409,7 @@ class TrainerHooks(Generic[_Batch]):
 
     @property
     def summary(self) -> Summary:
-        """What came of it so far."""
+        """The result so far."""
         job = self._job
         return Summary(
             policy=self._policy,
@@ -462,7 +453,7 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
-        self._state.stores.stopped = True  # a job that is prolonged has not failed
+        self._state.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 
@@ -471,7 +462,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> int:
         """Return as the controller says, or `everything` where nothing but checkpoints is left.
 
-        A `planned` restart is no failure: nobody is asked, or learns from it.
+        A `planned` restart is no failure: the controller has no part in it.
         """
         job, counts = self._job, self._saves.counts
         self._saves.settle_with_the_lost()
@@ -492,7 +483,7 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._state.stores.stopped = False
+        self._state.stopped = False
         if everything and not self._started:
             self._saves.adopt(job.step)
         latest = self._latest(job.usable.last.step)  # which all processes ask for
@@ -553,7 +544,7 @@ class TrainerHooks(Generic[_Batch]):
             job.lose(job.usable.at(step).whole if twins is None else step)
 
     def _loaded(self, size: int) -> None:
-        """Count it; a process that has just been started goes on from the accounts of another."""
+        """Count it; a process that has just been started continues from the accounts of another."""
         job, counts = self._job, self._saves.counts
         counts["bytes_loaded"] += size
         if not self._started:
@@ -567,7 +558,7 @@ class TrainerHooks(Generic[_Batch]):
                 counts[name] += number
 
     def _lost_steps(self, before: dict[str, Any]) -> int:
-        """Those of accounts: (E4) counts a step of each shard, of which there may be others now."""
+        """Return those of accounts; (E4) counts steps of shards, of which there may be others."""
         lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
         return lost_steps
 

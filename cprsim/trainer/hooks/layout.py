@@ -1,4 +1,4 @@
-"""Which rows a process holds of which tables, and the numbers they have there."""
+"""The rows of a process, by table, and their numbers in the process."""
 
 import itertools
 import warnings
@@ -36,7 +36,7 @@ class RowRange(NamedTuple):
 
     @property
     def numbers(self) -> range:
-        """Of its rows in the process."""
+        """The numbers of its rows in the process."""
         return range(self.start, self.start + self.rows)
 
 
@@ -56,7 +56,7 @@ class RowBlock(NamedTuple):
 
     @property
     def numbers(self) -> range:
-        """Of its rows in the process."""
+        """The numbers of its rows in the process."""
         return range(self.parts[0].start, self.parts[-1].numbers.stop)
 
     def copied(self, live: Live, numbers: RowIds | None) -> tuple[Arrays, NDArray[np.int64] | None]:
@@ -82,7 +82,7 @@ class Layout:
     """The rows that a process holds, numbered block by block, table by table.
 
     `shards`: what `ShardAdapter.shards` gives. `servers`: how many shards the job has in all
-    processes. `model`: the tables that the scenario tells of; None where it doesn't.
+    processes. `model`: the tables of the scenario; None if it has none.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Layout:
         return {part: found[part[:5]] for part in self.parts}
 
     def document(self, shard: int | None = None) -> list[Any]:
-        """What a folder of checkpoints says of the rows in it, block by block, or of one shard's.
+        """Return the rows as a folder of checkpoints has them, block by block, or those of a shard.
 
         Of each stretch of a table its number, first row, rows, and types and shapes of a row; not
         which shards it lies in, for files don't depend on that.
@@ -216,7 +216,7 @@ class _Lookup:
         return found
 
     def _warn_of(self, ids: Tensor, tables: Tensor, wrong: Tensor) -> None:
-        """Tell of a row that is not here, once a table; padding is nothing to tell of."""
+        """Warn of a row that is not here, once a table; padding is no row."""
         strange = wrong & (ids != PADDING)
         for at in strange.nonzero().flatten().tolist():
             table = int(tables[at])
@@ -230,7 +230,7 @@ class _Lookup:
                 )
 
     def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
-        """What is known of tables, once for each lookup; most batches have as many as the last."""
+        """Return the data of tables, once for each lookup; most batches are as long as the last."""
         places = _integers(self._place[table] for table in tables)
         known = [self._least, self._most, self._base, *([self._shift] if self._whole else [])]
         return [each[places].repeat_interleave(_integers(counts)) for each in known]
@@ -324,7 +324,7 @@ def _check_part(where: str, part: TablePart, model: RowModel | None) -> None:
     for number, each in enumerate(part.state):
         if each.dim() == 0 or len(each) != rows:
             raise UsageError(
-                f"{where}: state {number} of shape {tuple(each.shape)} beside {rows} rows; its "
+                f"{where}: state {number} of shape {tuple(each.shape)} for {rows} rows; its "
                 "first dimension has to be the rows, what isn't of rows belongs into dense()"
             )
     if model is None:

@@ -1,4 +1,4 @@
-"""What `state_dict` gives, dictionaries of tensors and numbers, made into arrays and back."""
+"""A `state_dict`, dictionaries of tensors and numbers, made into arrays and back."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:
             [_said(key, where, contents), _said(each, f"{where}.{key}", contents)]
             for key, each in value.items()
         ]
-        # `MultiStepLR` counts its milestones in one, and goes on with what it gets back.
+        # `MultiStepLR` counts its milestones in one, and continues with what it gets back.
         return {"counter" if isinstance(value, Counter) else "mapping": pairs}
     if isinstance(value, list | tuple):
         parts = [_said(each, f"{where}.{at}", contents) for at, each in enumerate(value)]

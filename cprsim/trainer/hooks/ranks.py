@@ -33,7 +33,7 @@ _HOLDING = (
 
 
 class Ranks(Protocol):
-    """What hooks ask of the processes of a job. All ask the same in the same order."""
+    """The processes of a job, as hooks use them. All call the same in the same order."""
 
     def least(self, number: int, /) -> int:
         """The least of the numbers that all give."""
@@ -42,7 +42,7 @@ class Ranks(Protocol):
         """The sum of the numbers that all give."""
 
     def copied(self, content: Arrays | None, /) -> Arrays | None:
-        """What the first that has it gives, bytes; None if nobody has."""
+        """Return the content of the first that has it, bytes; None if none has."""
 
 
 def everyone(ranks: Ranks, mine: Mapping[str, Any]) -> list[Any]:
@@ -144,7 +144,7 @@ class ProcessGroup:
 
 
 class RebuiltGroup(ProcessGroup):
-    """A process group that is made anew whenever a rank is lost, with another in its place.
+    """A process group that is made again whenever a rank is lost, with another in its place.
 
     Attributes
     ----------
@@ -158,8 +158,8 @@ class RebuiltGroup(ProcessGroup):
     rank, size
         Which of how many this is.
     generation
-        How often a group was made before: 0 at the start of a job; who replaces a lost rank is told
-        by whoever starts it. A job that is started again as a whole takes a new folder.
+        How often a group was made before: 0 at the start of a job; a replacement of a lost
+        rank gets it from its launcher. A job that is started again as a whole takes a new folder.
     backend, device
         As in `torch.distributed.init_process_group`; where tensors have to be that it sends.
     timeout_s

@@ -1,4 +1,4 @@
-"""How far a running job is, where its time went, and what is safe of it."""
+"""The progress of a running job, its time by cause, and its usable checkpoints."""
 
 import math
 import time
@@ -21,7 +21,7 @@ class MeasuredSpan(NamedTuple):
 
     @property
     def lasted_s(self) -> float:
-        """How long it lasted."""
+        """The duration, s."""
         return self.end_s - self.start_s
 
 
@@ -119,11 +119,11 @@ class UsableCheckpoints(list[UsableCheckpoint]):
         return found
 
     def at(self, step: int) -> UsableCheckpoint:
-        """The newest that is no later than a step: what was loaded may be older than asked for."""
+        """The newest that is no later than a step: a load may return one older than wanted."""
         return next(each for each in reversed(self) if each.step <= step)
 
     def back_to(self, step: int) -> UsableCheckpoint:
-        """The job has returned to `step`: later ones are void, and nothing is older than this."""
+        """The job has returned to `step`: later ones no longer count, nothing is older."""
         while self.last.step > step:
             self.pop()
         self.portions = 0.0
@@ -136,12 +136,12 @@ ROUNDING = 1e-9
 
 
 def steps_to(progress_s: float, step_s: float) -> int:
-    """How many steps of `step_s` it takes to a progress that lies ahead, or beyond it."""
+    """Return the steps of `step_s` that it takes to reach a progress, or exceed it."""
     return math.ceil(progress_s / step_s - ROUNDING)
 
 
 class RunningJob:
-    """What the hooks of a job share.
+    """The state that the hooks of a job share.
 
     `step_s`: useful seconds of progress in a step. `step`: steps that are done. `executed`: those
     that were trained, rolled back or not; before it was started, too. `lost_steps`: steps since the
@@ -168,14 +168,14 @@ class RunningJob:
 
     @property
     def clock(self) -> Clock:
-        """Wall clock and progress, as the controller is told: both in seconds of the scenario.
+        """Wall clock and progress, as the controller gets them: both in seconds of the scenario.
 
         A step may take longer or shorter than there, such as where the scenario says "1 s a step".
         So training counts as its progress does, and all else by the pace of training so far.
         """
         progress_s = self.step * self.step_s
         if math.isclose(progress_s, self._asked_s, rel_tol=ROUNDING):
-            progress_s = self._asked_s  # what was asked for, to the last digit
+            progress_s = self._asked_s  # the wanted progress, to the last digit
         apart_s = self.watch.now_s - self.watch.training_s
         self._beside_s += max(apart_s - self._apart_s, 0.0) * self.pace
         self._apart_s = apart_s
@@ -200,6 +200,6 @@ class RunningJob:
         step = steps_to(progress_s, self.step_s)
         if step <= self.step:
             raise RunError(
-                f"the controller asked to train until {progress_s} s, which is not ahead"
+                f"the controller wants to train until {progress_s} s, which is not ahead"
             )
         return step

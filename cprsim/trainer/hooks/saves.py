@@ -1,4 +1,4 @@
-"""Saves of a training loop: a snapshot, written while the loop waits or beside its training."""
+"""Saves of a training loop: a snapshot, written while the loop waits or in the background."""
 
 import platform
 import shutil
@@ -13,24 +13,23 @@ from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave, tell
-from cprsim.trainer.hooks.process_state import ProcessState, Snapshot
+from cprsim.trainer.hooks.process_state import Image, ProcessState, Snapshot
 from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
-from cprsim.trainer.hooks.stores import Image, ProcessStores
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.store.store import most_bytes
 
-#: Dense parts at a time where rows lie in chains: four that stay, and the one being written.
+#: Dense parts at a time if rows lie in chains: four that stay, and the one being written.
 _MOST_DENSE = 5
-#: How a save ended in a process. All take the least: what fails in one counts in none.
+#: The end of a save in a process. The job takes the worst: if it fails in one, it counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0
-#: What each process counts of a job.
+#: Counts of a job in each process.
 _COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
 
 
 @dataclass
 class _UnderWay:
-    """A save whose snapshot is taken, and what is usable once it is written."""
+    """A save whose snapshot is taken, and the usable checkpoints once it is written."""
 
     step: int
     save: Save
@@ -40,16 +39,31 @@ class _UnderWay:
 
 
 class Saves:
-    """Carries out the saves that a controller asks for, one at a time.
+    """Carries out the saves of a controller, one at a time.
 
-    A save that fails in one process is void in all: it is warned of and told to the controller,
-    and training goes on. It ends training in all if it would fail for ever: tables of other shapes,
-    state that can't be stored.
+    A save that fails in one process counts in none: a warning says so, the controller learns of it,
+    and training continues. Training ends in all if each later save would fail as well: tables of
+    other shapes, state that can't be stored.
 
-    `state`: what is saved. `job`: how far it is, and its controller. `ranks`: the processes of the
-    job. `observers`: told of what is stored, and what isn't. `twins`: averaged before each save,
-    where there are groups with the same rows. `counts`: what this process counts of the job.
-    `everywhere`: the last step of which every process has all.
+    Parameters
+    ----------
+    state
+        The state of this process.
+    job
+        Its progress, and its controller.
+    ranks
+        The processes of the job.
+    observers
+        Called after each save, stored or failed.
+    twins
+        Averaged before each save, if there are groups with the same rows.
+
+    Attributes
+    ----------
+    counts
+        The counts of the job in this process.
+    everywhere
+        The last step of which every process has all.
     """
 
     def __init__(
@@ -65,58 +79,57 @@ class Saves:
         self._observers, self._twins = observers, twins
         self._under_way: _UnderWay | None = None
         self.everywhere = 0
-        self._all_rows: int | None = None  # when all of them were saved last
+        self._all_rows: int | None = None  # the step of the last save of all rows
 
     @property
     def under_way(self) -> bool:
-        """Whether one is written beside training."""
+        """True if a save is being written in the background."""
         return self._under_way is not None
 
     def first(self, step: int) -> Snapshot:
-        """Store what the job begins with, or goes on with in folders that have nothing yet.
+        """Store the first state of the job, or the loaded one in folders that have nothing yet.
 
-        Raises `RunError` in all processes where one can't, or has no room for those that follow.
+        Raises `RunError` in all processes if one can't, or has no room for the saves that follow.
         """
-        snapshot = self._state.snapshot(step, Save(), step, self._accounts(self._job.usable))
-        stores = self._state.stores
-        _check_room(stores, snapshot.images, self._state.by_rows, self._ranks)
-        with agreed(self._ranks, *stores.unstored):
-            self._state.write(step, snapshot, returns_to=())
+        state = self._state
+        snapshot = state.snapshot(step, Save(), step, self._accounts(self._job.usable))
+        self._check_room(snapshot.images)
+        with agreed(self._ranks, *state.unstored):
+            state.write(step, snapshot, returns_to=())
             _, error = snapshot.result()
             if error is not None:
                 raise error
-            stores.keep_names()
+            state.keep_names()
         self.everywhere = step
         return snapshot
 
     def adopt(self, step: int) -> None:
         """Store what was loaded from folders of processes before, if it was."""
-        if self._state.stores.moved:
+        if self._state.moved:
             self.first(step)
-            self._state.stores.claim(self._ranks)
+            self._state.claim(self._ranks)
 
     def renew(self, step: int) -> RunError | None:
         """Store everything apart from all checkpoints before, which go once all have stored it.
 
         So no start after a kill takes some of it, and some of a checkpoint of the same step.
-        Returns why it is not stored, with the checkpoints before as they were; raises where a claim
-        can't be written, since then nobody knows which of both count.
+        Returns the error if it is not stored; the checkpoints before then stay as they were. Raises
+        if a claim can't be written, since then nothing says which of both count.
         """
-        stores = self._state.stores
-        snapshot = None
+        state, snapshot = self._state, None
         try:
-            stores.renew(self._ranks)
+            state.renew(self._ranks)
             snapshot = self.first(step)
         except RunError as error:
             return error
         finally:
-            stores.settle_on(snapshot is not None, self._ranks)
+            state.settle_on(snapshot is not None, self._ranks)
         self._all_rows = step
-        self._state.saved(snapshot, sure=True)
+        state.saved(snapshot, sure=True)
         return None
 
     def do(self, save: Save) -> bool:
-        """Save; False where training waited for it and it was void."""
+        """Save; return False if training waited for it and it failed."""
         job = self._job
         job.watch.switch("save")
         self.settle()
@@ -140,14 +153,14 @@ class Saves:
         return stored
 
     def everything(self, save: Save) -> bool:
-        """Save all there is, unless that was done after this step; whether it is stored."""
+        """Save all there is, unless that was done after this step; return whether it is stored."""
         self._job.watch.stop()
         done = self.settle() and self._all_rows == self._job.usable.last.step == self._job.step
-        # One that stands in for another does not know what was saved before.
+        # A process that replaces another does not know what was saved before.
         return bool(self._ranks.least(int(done))) or self.do(save._replace(blocking=True))
 
     def landed(self) -> bool:
-        """Settle the one under way, if all processes have written theirs; whether that was so."""
+        """Settle the save under way if all processes have written theirs; return whether so."""
         under_way = self._under_way
         if under_way is None or not self._ranks.least(int(under_way.snapshot.done())):
             return False
@@ -155,13 +168,13 @@ class Saves:
         return True
 
     def settle(self) -> bool:
-        """Wait until nothing is under way; False if it was void, here or in another process."""
+        """Wait until no save is under way; return False if it failed, here or elsewhere."""
         under_way = self._under_way
         if under_way is None:
             return True
         size, error = under_way.snapshot.result()
-        # What one process has not, none may count on, nor drop an older one for it. A process that
-        # is lost here leaves it under way.
+        # A save that one process lacks counts for none, nor is an older one dropped for it. A
+        # process that is lost here leaves it under way.
         outcome = _STORED if error is None else _FAILED
         if isinstance(error, UsageError):  # state that will be the same at the next save
             outcome = _NEVER
@@ -179,32 +192,32 @@ class Saves:
         self._job.controller.tell(Void(self._job.clock, under_way.save))
         if worst == _NEVER:
             raise error or RunError("another process can't store its state; see its error")
-        self._void(under_way, error)
+        self._failed(under_way, error)
         return False
 
     def settle_with_the_lost(self) -> None:
-        """The same after a failure, which may have taken a part of it: it counts if all have it."""
+        """Settle after a failure: a save under way counts if all processes have it."""
         under_way = self._under_way
         size, error = (0, None) if under_way is None else under_way.snapshot.result()
-        self.everywhere = self._ranks.least(self._state.stores.newest)
+        self.everywhere = self._ranks.least(self._state.newest)
         self._under_way = None  # not before: another may be lost here, and then all begin again
         if under_way is None:
             return
         if error is None and self.everywhere >= under_way.step:
             self._stored(under_way, size)
         else:
-            self._void(under_way, error)
+            self._failed(under_way, error)
 
     def _begun(self, save: Save) -> _UnderWay:
-        """The save with its snapshot, being written; nothing that goes wrong ends training."""
+        """Begin to write a snapshot; an error shows when the save is settled."""
         job, state = self._job, self._state
-        first = min(state.stores.steps, default=0)
+        first = min(state.steps, default=0)
         usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         found = _UnderWay(job.step, save, usable, time.monotonic())
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
-        del job.watch.spans[:-1]  # nobody asks for those of a loop, and it may be a long one
+        del job.watch.spans[:-1]  # a loop has no use for them, and it may be a long one
         try:
             # Until all processes have it, the job may have to return to the last that they have.
             returns_to = {self.everywhere, job.usable.last.step}
@@ -217,42 +230,40 @@ class Saves:
         return found
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
-        job = self._job
+        job, snapshot = self._job, under_way.snapshot
         job.usable, self.everywhere = under_way.usable, under_way.step
-        if under_way.snapshot.chosen is None:
+        if snapshot.chosen is None:
             self._all_rows = under_way.step
         self.counts["saves"] += 1
         self.counts["bytes_saved"] += size
         if under_way.save.blocking:
-            self._state.saved(under_way.snapshot, sure=True)
+            self._state.saved(snapshot, sure=True)
             job.controller.tell(Saved(job.clock, under_way.save, stored=True))
         else:
             self._state.updates.settle(stored=True)
             job.controller.tell(Stored(job.clock, under_way.save))
         took_s = time.monotonic() - under_way.start_s
-        chosen = under_way.snapshot.chosen
-        rows = None if chosen is None else len(chosen)
-        whole = under_way.snapshot.whole
-        tell(self._observers, "saved", StoredSave(under_way.step, size, whole, took_s, rows))
+        rows = None if snapshot.chosen is None else len(snapshot.chosen)
+        stored = StoredSave(under_way.step, size, snapshot.whole, took_s, rows)
+        tell(self._observers, "saved", stored)
 
-    def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
-        """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
-        job = self._job
+    def _failed(self, under_way: _UnderWay, error: Exception | None) -> None:
+        """Warn of it; the checkpoints before are as they were. None: it failed elsewhere."""
         if error is None:
             error = RunError("another process has not stored its part")
         self.counts["saves_failed"] += 1
         if not under_way.save.blocking:
-            self._state.void(under_way.snapshot)
+            self._state.save_failed(under_way.snapshot)
         tell(self._observers, "save_failed", under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
-            f"goes on, the last checkpoint is of step {job.usable.last.step}",
+            f"continues, the last checkpoint is of step {self._job.usable.last.step}",
             HooksWarning,
             stacklevel=6,
         )
 
     def _accounts(self, usable: UsableCheckpoints) -> dict[str, Any]:
-        """What another process has to know to go on from this checkpoint."""
+        """Return what another process has to know to continue from this checkpoint."""
         return {
             "seconds": dict(self._job.watch.seconds),
             "executed": self._job.executed,
@@ -263,31 +274,29 @@ class Saves:
             "counts": dict(self.counts),
         }
 
+    def _check_room(self, images: Sequence[Image]) -> None:
+        """Check that the disk of each process has room for all checkpoints kept at a time.
 
-def _check_room(
-    stores: ProcessStores, images: Sequence[Image], by_rows: bool, ranks: Ranks
-) -> None:
-    """Check that the disk of each process has room for all checkpoints that are kept at a time.
-
-    `images`: what a checkpoint of everything stores, of the dense part last. `by_rows`: whether
-    saves are of some rows, which are kept on top of earlier ones. Older checkpoints go once the
-    first new one is stored. Raises `RunError` in all processes, which all call this, where one disk
-    has too little room: from some save on, all would fail.
-    """
-    *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
-    # Of the dense part as many as there are checkpoints of rows to return to.
-    most = sum(most_bytes(size, by_rows) for size in rows)
-    most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
-    need, folder = max(sum(rows) + dense, most - stores.freed), stores.path
-    folder.mkdir(parents=True, exist_ok=True)
-    free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
-    mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}
-    all_said = everyone(ranks, mine)
-    for each in all_said:
-        needed = sum(other["need"] for other in all_said if other["disk"] == each["disk"])
-        if needed > each["free"]:
-            raise RunError(
-                f"folder {each['folder']}: checkpoints take {format_bytes(needed)} on its disk, "
-                "older ones and the one that is written included, and it has "
-                f"{format_bytes(each['free'])}; make room, or give another folder"
-            )
+        `images`: those of a checkpoint of everything, of the dense part last. Older checkpoints go
+        once the first new one is stored. Raises `RunError` in all processes, which all call this,
+        if one disk has too little room: from some save on, all would fail.
+        """
+        *rows, dense = (sum(each.nbytes for each in image.arrays) for image in images)
+        # If saves are of some rows, they are kept on top of earlier ones, and of the dense part
+        # there are as many as there are checkpoints of rows to return to.
+        by_rows = self._state.by_rows
+        most = sum(most_bytes(size, by_rows) for size in rows)
+        most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
+        need, folder = max(sum(rows) + dense, most - self._state.freed), self._state.path
+        folder.mkdir(parents=True, exist_ok=True)
+        free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
+        mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}
+        all_said = everyone(self._ranks, mine)
+        for each in all_said:
+            needed = sum(other["need"] for other in all_said if other["disk"] == each["disk"])
+            if needed > each["free"]:
+                raise RunError(
+                    f"folder {each['folder']}: checkpoints take {format_bytes(needed)} on its "
+                    "disk, older ones and the one that is written included, and it has "
+                    f"{format_bytes(each['free'])}; make room, or give another folder"
+                )

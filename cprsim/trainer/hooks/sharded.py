@@ -173,7 +173,7 @@ def _fill(stored: StoredTensor, live: Any, where: str) -> None:
 def _overlap(
     first: Sequence[int], size: Sequence[int], other: Sequence[int], of: Sequence[int]
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """What two boxes share, as an index into each; empty where they share nothing."""
+    """Return the overlap of two boxes, as an index into each; empty where they share nothing."""
     here, there = [], []
     for one, length, two, width in zip(first, size, other, of, strict=True):
         start, end = max(one, two), min(one + length, two + width)

@@ -34,13 +34,13 @@ def numbers(role: Role, names: Collection[Name]) -> frozenset[int]:
 
 
 class Death(NamedTuple):
-    """A process is gone; what it held is lost."""
+    """A process is gone, with its state."""
 
     name: Name
 
 
 class Said(NamedTuple):
-    """What a process has said."""
+    """A message of a process."""
 
     name: Name
     message: Message
@@ -58,7 +58,7 @@ class LocalCluster:
 
     It is a context manager: at its end no process of it is left, whatever happens.
 
-    `spec`: what processes are told. `dead`: processes that are gone and not started again.
+    `spec`: of its processes. `dead`: processes that are gone and not started again.
     `on_agreeing`: called when some begin to wait for others, to agree on something.
     """
 
@@ -156,7 +156,7 @@ class LocalCluster:
                 each.close()
 
     def tell(self, name: Name, *message: Any, links: Collection[socket.socket] = ()) -> None:
-        """Tell a process something that it answers; nothing to a dead one."""
+        """Send a process a command that it answers; nothing to a dead one."""
         if name in self.dead:
             return
         control, self._heard_s = self._members[name].control, time.monotonic()
@@ -170,12 +170,12 @@ class LocalCluster:
             self._kill(name)
 
     def is_current(self, said: Said) -> bool:
-        """Whether it is no answer to a `resume` that a death has cut short."""
+        """Return whether it is no answer to a `resume` that a death has cut short."""
         kind, *facts = said.message
         return kind != "resumed" or bool(facts[0] == self._epoch)
 
     def next(self, timeout_s: float = math.inf) -> Said | Death | None:
-        """What happens next; None if nothing does within that time."""
+        """Return the next event; None if there is none within that time."""
         end_s = time.monotonic() + timeout_s
         while not self._news:
             late_s = self._heard_s + self._limit_s

@@ -26,9 +26,7 @@ from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
-from cprsim.trainer.lab.dlrm import Dlrm
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import SPREAD, Shard
+from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.store.files import Arrays
 
@@ -38,7 +36,7 @@ Message: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What is trained: given this, it begins alike in whatever process."""
+    """The model, the same at its start in every process."""
 
     data: Data
     section: TrainerSection
@@ -47,7 +45,7 @@ class ModelSpec:
 
     @cached_property
     def placement(self) -> Placement:
-        """Of rows on servers."""
+        """The placement of rows on servers."""
         return Placement(tuple(table.rows for table in self.data.tables), self.servers)
 
     @property
@@ -69,7 +67,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class MemberSpec(ModelSpec):
-    """What all processes are told when they start; it is the same each time one is started.
+    """The arguments of all processes, the same each time one is started.
 
     `folder`: of the whole job's checkpoints.
     """
@@ -80,7 +78,7 @@ class MemberSpec(ModelSpec):
 
     @property
     def pinned(self) -> bool:
-        """Whether failures strike between steps, and a save in the background ends before one."""
+        """True if failures strike between steps, and a save in the background ends before one."""
         return self.section.failures == "at-step"
 
 
@@ -97,7 +95,7 @@ class PipeRanks:
     """`cprsim.trainer.hooks.ranks.Ranks` whose processes agree over the pipe to the coordinator.
 
     `command`: what the coordinator has said in the middle of something; that is to be left for it.
-    `epoch`: counted up with each recovery: what was asked in an earlier one is not answered.
+    `epoch`: counted up with each recovery: a question of an earlier one gets no answer.
     """
 
     def __init__(self, control: Connection) -> None:
@@ -114,7 +112,7 @@ class PipeRanks:
         return float(self._agreed("total", number))
 
     def copied(self, content: Arrays | None) -> Arrays | None:
-        """What the first that has it gives."""
+        """Return the content of the first that has it."""
         found: Arrays | None = self._agreed("copied", content)
         return found
 
@@ -129,7 +127,7 @@ class PipeRanks:
 
 
 class _Told(HooksObserver):
-    """Tells the coordinator how many rows saves have, and of a disk that fails."""
+    """Reports to the coordinator how many rows saves have, and of a disk that fails."""
 
     def __init__(self, control: Connection) -> None:
         self._control = control
@@ -140,13 +138,13 @@ class _Told(HooksObserver):
             self._control.send(("saved", save.rows))
 
     def save_failed(self, step: int, error: Exception) -> None:  # noqa: ARG002
-        """A save came to nothing: no fault of its own if another process is lost."""
+        """A save came to nothing: not its fault if another process is lost."""
         if isinstance(error, OSError):
             self._control.send(("failed", _said(error)))
 
 
 class Updates(NamedTuple):
-    """What a step does to a server: distinct rows, how often each was used, and the gradients.
+    """The updates of a server in a step: distinct rows, how often each was used, and the gradients.
 
     `ids` and `times` have shape (rows,), `gradients` (rows, dim).
     """
@@ -157,7 +155,7 @@ class Updates(NamedTuple):
 
 
 class Member:
-    """A process with hooks, which are made anew until it has begun or stands in for a lost one."""
+    """A process with hooks, which are made again until it has begun or replaces a lost one."""
 
     #: Its number among the processes, by which its folder is called, and drawn with.
     number: int
@@ -193,18 +191,18 @@ class Member:
 
     @property
     def hooks(self) -> TrainerHooks[Any]:
-        """Those of a process that has begun."""
+        """The hooks of a process that has begun."""
         assert self._hooks is not None
         return self._hooks
 
     def after_step(self, batch: Any) -> None:
-        """A step is done; pinned to steps, what is saved beside it is stored before the next."""
+        """A step is done; pinned to steps, a save in the background is stored before the next."""
         self.hooks.after_step(batch)
         if self.spec.pinned:
             self.hooks.settle()
 
     def resume(self, epoch: int, lost: Sequence[int] | None, dense: bool, links: int) -> None:
-        """Go on after a failure, or begin where `lost` is None; then tell the coordinator so."""
+        """Go on after a failure, or begin where `lost` is None; then report to the coordinator."""
         self.ranks.command = None
         self.ranks.epoch = epoch
         for each in self.links:
@@ -369,7 +367,7 @@ class Trainer(Member):
                 link.send(("update", uses.ids[part], uses.times[part], gradients[part]))
 
     def _look_up(self, uses: Uses) -> Tensor:
-        """What stands for each use, shape (uses, dim); raises `MemberLostError`."""
+        """Return the row of each use, shape (uses, dim); raises `MemberLostError`."""
         found = torch.zeros((len(uses.ids), self.spec.dim))
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
             try:
@@ -417,7 +415,7 @@ def run_member(spec: MemberSpec, server: int | None, control: Connection) -> Non
 
 @contextlib.contextmanager
 def reported(control: Connection) -> Iterator[None]:
-    """Tell the coordinator of errors that are the member's own, and end."""
+    """Report errors of the member to the coordinator, and end."""
     try:
         yield
     except (EOFError, BrokenPipeError, ConnectionResetError):  # the coordinator is gone

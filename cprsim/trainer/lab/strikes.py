@@ -33,11 +33,11 @@ class FailureClock:
         return self._now() if self._step_s is None else self._now() * self._step_s
 
     def wait_s(self, next_s: float) -> float:
-        """How long to wait for a failure at `next_s`; infinite where waiting brings none."""
+        """Return the time to wait for a failure at `next_s`; infinite where waiting brings none."""
         return max(next_s - self.now_s(), 0.0) if self._step_s is None else math.inf
 
     def steps_until(self, next_s: float) -> float:
-        """How many steps may be trained before a failure at `next_s`."""
+        """Return the steps that may be trained before a failure at `next_s`."""
         if self._step_s is None or next_s == math.inf:
             return math.inf
         return max(math.floor(next_s / self._step_s + ROUNDING) - self._now(), 0)
@@ -64,7 +64,7 @@ class Strikes:
         self._cluster, self._cursor, self._times = cluster, cursor, times
         self._section, self._seed, self._during_recovery = section, seed, during_recovery
         self._last_s = 0.0
-        self._unplaced: set[Name] = set()  # of those hit, who has not been placed anew
+        self._unplaced: set[Name] = set()  # of those hit, who has not been placed again
         self._stopped = False  # no failure comes before the job can be hit again
         self._victims: set[Name] = set()
         self._when_saving: Hit | None = None
@@ -74,17 +74,17 @@ class Strikes:
 
     @property
     def wait_s(self) -> float:
-        """How long to wait for the next one in whatever is going on, s."""
+        """The time to wait for the next one, s."""
         return self._times.wait_s(self._cursor.next_s)
 
     @property
     def due(self) -> bool:
-        """Whether the next one strikes now."""
+        """True if the next one strikes now."""
         return self.wait_s == 0 or self.steps_ahead == 0
 
     @property
     def steps_ahead(self) -> float:
-        """How many steps may be trained before the next one."""
+        """Steps that may be trained before the next one."""
         return self._times.steps_until(self._cursor.next_s)
 
     @property
@@ -94,7 +94,7 @@ class Strikes:
 
     @property
     def absorbed(self) -> int:
-        """How many fell into downtimes."""
+        """Failures that fell into downtimes."""
         return self._cursor.absorbed
 
     def strike(self) -> None:
@@ -117,7 +117,7 @@ class Strikes:
             self._hit(hit, SIGKILL)
 
     def replaced(self, names: set[Name]) -> None:
-        """Others stand in the places of these."""
+        """Note that others have taken the places of these."""
         self._victims -= names
 
     def loading(self, names: Collection[Name]) -> None:
@@ -148,7 +148,7 @@ class Strikes:
         victims += [("trainer", trainer) for trainer in hit.trainers]
         self._unplaced.update(victims)
         for victim in victims:
-            # Who hangs already can't be hit again, nor who is dead.
+            # A process that hangs already can't be hit again, nor a dead one.
             if victim not in self._victims and self._cluster.strike(victim, how):
                 self._victims.add(victim)
                 self.struck += 1

@@ -45,7 +45,7 @@ class Hashing:
 def written(path: Path) -> Iterator[Hashing]:
     """Write `path` under another name; it is synced and has its own name when the block ends.
 
-    That the name lasts is up to `cprsim.basics.files.sync_folder`. Errors tell the file's name.
+    That the name lasts is up to `cprsim.basics.files.sync_folder`. Errors have the file's name.
     """
     partial = path.with_name(path.name + PARTIAL)
     with naming(path), partial.open("wb") as file:
@@ -71,7 +71,7 @@ class ReadRows(NamedTuple):
 
 
 def read_small(path: Path) -> bytes:
-    """What a manifest holds."""
+    """Return the content of a manifest."""
     with _opened(path) as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself, and the names that a store of checkpoints gives its files."""
+"""Manifests of checkpoints, and the names of the files of a store."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> "Name | None":
-        """What a name says, if a store gave it."""
+        """Return the parts of a name, if a store gave it."""
         match = _NAME.fullmatch(name)
         if match is None:
             return None
@@ -49,7 +49,7 @@ class File(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a manifest says: the step, and a base with the deltas that follow it."""
+    """A manifest: the step, and a base with the deltas that follow it."""
 
     serial: int
     step: int
@@ -57,11 +57,11 @@ class Manifest(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the file that it stands in."""
+        """The name of its file."""
         return str(Name(self.serial, "json"))
 
     def content(self) -> bytes:
-        """What that file holds."""
+        """Return the content of its file."""
         body = json.dumps(self).encode()
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 

@@ -78,13 +78,13 @@ def _names_in(folder: Path) -> set[Name]:
 
 
 def _sound(folder: Path, names: Collection[Name]) -> tuple[list[Manifest], list[tuple[int, str]]]:
-    """Those that are, newest first; of the others the serial, and what is wrong."""
+    """Return the sound ones, newest first; of the others the serial, and the fault."""
     found, spoilt = [], []
     for name in sorted(filter(_is_manifest, names), reverse=True):
         try:
             found.append(parsed(name.serial, read_small(folder / str(name))))
         except SpoiltError as error:
-            spoilt.append((name.serial, str(folder / str(error))))  # which its name stands first in
+            spoilt.append((name.serial, str(folder / str(error))))  # which begins with its name
     return found, spoilt
 
 
@@ -111,7 +111,7 @@ class CheckpointStore:
 
     @property
     def steps(self) -> list[int]:
-        """Of the checkpoints that are there, the newest first; files of them may be spoilt."""
+        """The steps of its checkpoints, the newest first; files of them may be spoilt."""
         return [each.step for each in self._checkpoints]
 
     # --- Writing ---
@@ -128,8 +128,8 @@ class CheckpointStore:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
 
         `returns_to`: steps of checkpoints that the job may return to until all members have stored
-        this one; where they are given, others later than the first of them are void. `since`: `ids`
-        are on top of that one instead, or of its base, whose chain is then never merged. `keeps`:
+        this one; if given, others later than the first of them are dropped. `since`: `ids` are
+        on top of that one instead, or of its base, whose chain is then never merged. `keeps`:
         steps of older checkpoints that stay.
 
         Returns the bytes written. There must be a last one.
@@ -178,7 +178,7 @@ class CheckpointStore:
         self._drop([each for each in self._names if each.partial])
 
     def _merge(self, chain: Manifest) -> None:
-        """Write the same checkpoint as a base of its own, so that chains stay short."""
+        """Write the same checkpoint as a new base, so that chains stay short."""
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
@@ -225,7 +225,7 @@ class CheckpointStore:
     # --- Reading ---
 
     def return_to(self, found: ReadCheckpoint) -> None:
-        """Drop the checkpoints after one that was read: the next delta goes on top of it."""
+        """Drop the checkpoints after one that was read: the next delta is on top of it."""
         self._names = _names_in(self.folder)
         self.clean()
         self._checkpoints = []

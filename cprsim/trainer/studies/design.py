@@ -1,4 +1,4 @@
-"""Which runs a study has: its block in a scenario, and every run that follows from it."""
+"""The runs of a study: its block in a scenario, and every run that follows from it."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from cprsim.trainer.studies.findings import comparisons
 from cprsim.trainer.studies.paired import enough
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
-VERSION = 1
+VERSION = 2
 
 _Count = Annotated[int, Field(ge=1)]
 _Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a table says of it before it has run."""
+        """The columns of a table that are known before it has run."""
         return {
             "seed": self.seed,
             "policy": self.policy,
@@ -132,7 +132,7 @@ def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> li
 
 
 def notes(planned: Sequence[Run]) -> list[str]:
-    """How many seeds each comparison needs to be able to find anything, before there are runs."""
+    """Return the seeds that each comparison needs to find anything, before there are runs."""
     table = pd.DataFrame([run.facts for run in planned])
     return [enough(what, count, table["seed"].nunique()) for what, count in comparisons(table)]
 

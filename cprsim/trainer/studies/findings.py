@@ -1,4 +1,4 @@
-"""What a study found: accuracy at each of its points, slopes, which policies differ, and why.
+"""The results of a study: accuracy at each of its points, slopes, which policies differ, and why.
 
 All functions take a table of runs: `seed`, `policy`, its `system`, `failures`, `servers_hit` by
 each of them out of `servers`, `auc`, `pls`, `updates_lost`; `learning_lost` and `change_lost` where
@@ -19,12 +19,12 @@ from cprsim.trainer.studies.paired import PairedDifference, compare, compare_all
 from cprsim.trainer.studies.predictors import Contest, contest
 from cprsim.trainer.studies.slope import Floats, Slope, fit_slopes, measured_ranges, seed_slopes
 
-#: What tells the points of a study apart.
+#: The columns that identify a point of a study.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]
 #: A line is fitted to points whose mean PLS is at most that. Chosen: far above what CPR accepts by
 #: default (0.1), and drops are nearly in proportion up to there.
 LINEAR_UP_TO: Final = 1.5
-#: Measures that may foretell how much accuracy is lost, in the order in which they are told.
+#: Measures that may foretell how much accuracy is lost, in the order of tables.
 PREDICTORS: Final = ("pls", "updates_lost", "learning_lost", "change_lost")
 #: Points with which measures are held against each other, at least: a line goes through fewer.
 _FEWEST_POINTS: Final = 3
@@ -44,7 +44,7 @@ class Bend(NamedTuple):
 
     @property
     def applies(self) -> str:
-        """Which slope, in a few words."""
+        """The slope to use, in a few words."""
         if self.difference is None:
             return "the line: all points lie in one range"
         if self.difference.verdict == "different":
@@ -111,7 +111,7 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
 
 
 def slopes_by_seed(table: pd.DataFrame) -> dict[str, Floats]:
-    """What `slopes` are the means of: those of each system, shape (seeds,), seeds ascending."""
+    """Return each system's slopes, shape (seeds,), seeds ascending; `slopes` has their means."""
     found = _of_systems(table, LINEAR_UP_TO)
     return {system: seed_slopes(*by_seed)[:, 0] for system, by_seed in found.items()}
 
@@ -133,7 +133,7 @@ def bends(table: pd.DataFrame) -> dict[str, Bend]:
 
 
 def _of_systems(table: pd.DataFrame, up_to: float) -> dict[str, tuple[Floats, Floats]]:
-    """Of each system that loses samples what `_by_seed` has of points that hit one server."""
+    """Return `_by_seed` of each system that loses samples, of points that hit one server."""
     one = table[table["servers_hit"] == 1]
     found = {str(name): _by_seed(runs, up_to) for name, runs in one.groupby("system", sort=False)}
     return {system: each for system, each in found.items() if each[0].size}
@@ -176,9 +176,9 @@ def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
 
 
 def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """What is compared, and how many differences that are; of a table of runs to be done as well.
+    """Return the comparisons with their numbers of differences; of planned runs as well.
 
-    Of bends as many as there may be: only the runs tell which ranges have points.
+    Of bends as many as there may be: only runs show which ranges have points.
     """
     several = table[table["servers_hit"] > 1]
     struck = table[table["failures"] > 0]
@@ -193,7 +193,7 @@ def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:
 
 
 def share_differences(table: pd.DataFrame) -> list[PairedDifference]:
-    """How much AUC a unit of PLS costs where more servers fail at once, less that of fewer.
+    """Compare the AUC that a unit of PLS costs if more servers fail at once, and if fewer do.
 
     Paired by seed, under the policy that has such points; empty if none has. Slopes and not AUCs,
     since as many failures don't lose the same number of samples each time.
@@ -210,7 +210,7 @@ def share_differences(table: pd.DataFrame) -> list[PairedDifference]:
 
 
 def contests(table: pd.DataFrame) -> dict[str, Contest]:
-    """Which measure foretells the drop of AUC: of policies at the same failures, and of all points.
+    """Find the measure that foretells the drop of AUC: of equal failures, and of all points.
 
     Of points that lose samples, since all measures know that nothing is lost where none are; with
     fewer than three there is nothing to hold against each other.

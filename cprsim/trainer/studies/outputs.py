@@ -1,4 +1,4 @@
-"""What a study leaves: its table of runs, and a block `[accuracy]` for scenarios."""
+"""The files of a study: its table of runs, and a block `[accuracy]` for scenarios."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.trainer.studies.findings import slopes, with_drops
 from cprsim.trainer.studies.slope import Slope
 
-#: Files of `cprsim study --out`, beside the folder of runs.
+#: Files of `cprsim study --out`, next to the folder of runs.
 NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
 _COLUMNS: Final = [
     "seed",

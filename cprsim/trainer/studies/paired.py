@@ -44,17 +44,17 @@ class PairedDifference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether all comparisons found significant are right with a chance of 95 %."""
+        """True if all comparisons found significant are right with a chance of 95 %."""
         return self.adjusted_p < LEVEL
 
     @property
     def is_equal(self) -> bool:
-        """Whether all that are found equal within the margin are, with a chance of 95 %."""
+        """True if all that are found equal within the margin are, with a chance of 95 %."""
         return self.equal_p < LEVEL
 
     @property
     def verdict(self) -> str:
-        """What was shown; that no difference was shown is no equality."""
+        """The result; no difference shown is no equality."""
         if self.is_significant:
             return "different, by less than the margin" if self.is_equal else "different"
         return "equal" if self.is_equal else "undecided"
@@ -63,7 +63,7 @@ class PairedDifference:
 def compare_all(
     values: dict[str, NDArray[np.float64]], equal_within: float = EQUAL_WITHIN
 ) -> list[PairedDifference]:
-    """Each kind with each behind it; `values` of a kind stand in the order of the pairs.
+    """Each kind with each behind it; `values` of a kind are in the order of the pairs.
 
     Raises as `compare` does.
     """
@@ -74,7 +74,7 @@ def compare_all(
 def compare(
     pairs: Sequence[tuple[str, str, NDArray[np.float64]]], equal_within: float = EQUAL_WITHIN
 ) -> list[PairedDifference]:
-    """What differences show, adjusted for their number: of each what is compared, and they.
+    """Return the tests of differences, adjusted for their number.
 
     `equal_within`: how far apart means may be and be equal all the same, in the unit of the values.
 
@@ -114,7 +114,7 @@ def sign_flip_p(differences: NDArray[np.float64]) -> float:
 
 
 def least_pairs(comparisons: int) -> int:
-    """How many pairs `compare_all` needs before it can find any of its comparisons significant.
+    """Return the pairs that `compare_all` needs to find any of its comparisons significant.
 
     The smallest p of n pairs is 2^(1 - n), when all differences have the same sign, and Holm's
     method multiplies the smallest by the number of comparisons.
@@ -123,7 +123,7 @@ def least_pairs(comparisons: int) -> int:
 
 
 def enough(what: str, comparisons: int, pairs: int) -> str:
-    """Whether so many seeds can show anything, in a sentence: best read before they are trained."""
+    """Return a sentence on whether so many seeds can show anything."""
     least = least_pairs(comparisons)
     of = f"{what}: {comparisons} to test"
     if pairs >= least:

@@ -47,7 +47,7 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
             store.put(under_way.pop(future), future.result())
             progress(done + 1, len(runs))
     except BrokenProcessPool:
-        raise RunError("a worker process died; start the study again: it goes on") from None
+        raise RunError("a worker process died; start the study again: it continues") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

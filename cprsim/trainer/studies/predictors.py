@@ -1,4 +1,4 @@
-"""Which measure of what was lost foretells the drop of AUC: PLS, lost updates, or lost change."""
+"""The measure of loss that foretells the drop of AUC: PLS, lost updates, or lost change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ Floats = NDArray[np.float64]
 _RESAMPLES: Final = 2000
 _SEED: Final = 0
 _ENDS: Final = (0.025, 0.975)
-#: Of fewer seeds a bootstrap has too few samples that differ to tell which measure is best: of two
+#: Of fewer seeds a bootstrap has too few samples that differ to show which measure is best: of two
 #: that are equally good it names one far more often than in one case of twenty.
 _FEWEST: Final = 5
-#: Measures that differ by less than this share of the largest stand at one rank.
+#: Measures that differ by less than this share of the largest share one rank.
 _TIED: Final = 0.01
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """How well a measure foretells the drop of AUC.
+    """The quality with which a measure foretells the drop of AUC.
 
     `measure`: its column in the table of runs. `explained`, `explained_low`, `explained_high`:
     share of the variance of the drops that one line through the origin explains, the same for all
@@ -84,7 +84,7 @@ def contest(measures: Mapping[str, Floats], drops: Floats) -> Contest:
 
 
 def told(found: Contest) -> str:
-    """Which measure is best, and how good that is, in a clause."""
+    """Return the best measure, and its quality, in a clause."""
     explained = {each.measure: each.explained for each in found.predictors}
     ranked = {each.measure: each.ranked for each in found.predictors}
     return (
@@ -100,7 +100,8 @@ def _best(names: tuple[str, ...], values: Mapping[str, float], does: str, none: 
 
 
 def _means(values: Floats, samples: NDArray[np.int64]) -> Floats:
-    """Of each sample of seeds, shape (samples, points); a sample at a time takes little memory."""
+    """Return the means of each sample of seeds, shape (samples, points)."""
+    # A sample at a time takes little memory.
     return np.array([values[each].mean(axis=0) for each in samples])
 
 
@@ -136,7 +137,7 @@ def rank_correlation(measure: Floats, drops: Floats) -> Floats:
 
 
 def _interval(values: Floats) -> tuple[float, float, float]:
-    """What was found, which stands first, and the interval by the samples behind it."""
+    """Return the first value, and the interval by the samples after it."""
     low, high = np.quantile(values[1:], _ENDS)
     return float(values[0]), float(low), float(high)
 

@@ -1,4 +1,4 @@
-"""How AUC falls with the portion of lost samples: a line through the origin, that may bend."""
+"""The fall of AUC with the portion of lost samples: a line through the origin, that may bend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE)
 
     `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
     and the AUC of that seed's run without failures less its own. `starts`: of the ranges, 0 first,
-    as `measured_ranges` has them, so that the slopes can be told apart.
+    as `measured_ranges` has them, so that the slopes can be distinguished.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE)
 def measured_ranges(pls: Floats, starts: Sequence[float] = RANGE_STARTS) -> tuple[float, ...]:
     """The starts of ranges, 0 first, in each of which a point has its mean PLS.
 
-    Where none has, the range goes on into the next one, or into that before it if it is the last.
-    So it does where the points of some seed can't tell the slopes apart. `pls` as in `seed_slopes`.
+    Where none has, the range extends into the next one, or into that before it if it is the last.
+    So it does where the points of some seed can't distinguish the slopes. `pls`: see `seed_slopes`.
     """
     means, edges = pls.mean(axis=0), [0.0, *starts, np.inf]
     empty = [
@@ -99,6 +99,6 @@ def measured_ranges(pls: Floats, starts: Sequence[float] = RANGE_STARTS) -> tupl
 
 
 def _parts(pls: Floats, starts: Sequence[float]) -> Floats:
-    """How much of each PLS lies in each range, shape (seeds, points, ranges)."""
+    """Return the part of each PLS in each range, shape (seeds, points, ranges)."""
     widths = np.diff([*starts, np.inf])
     return np.asarray(np.clip(pls[..., np.newaxis] - np.asarray(starts), 0, widths))

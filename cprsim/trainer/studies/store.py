@@ -25,7 +25,7 @@ class RunStore:
         finish_others(self._folder)
 
     def find(self, run: Run) -> dict[str, Any] | None:
-        """What came of a run; None if it is missing or its file is damaged."""
+        """Return the result of a run; None if it is missing or its file is damaged."""
         try:
             found = json.loads(self.path(run).read_bytes())
         except (FileNotFoundError, IsADirectoryError, ValueError, RecursionError):
@@ -35,7 +35,7 @@ class RunStore:
         return found if found.pop(_KEY, None) == run.key else None
 
     def done(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
-        """What came of those that are done."""
+        """Return the results of those that are done."""
         return [document for document in map(self.find, runs) if document is not None]
 
     def put(self, run: Run, document: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a study found, as tables: of the terminal, and of the files beside docs/accuracy.md."""
+"""The results of a study as tables: of the terminal, and of the files of docs/accuracy.md."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ _Row = tuple[object, ...]
 
 
 class Heads(NamedTuple):
-    """What is above a table, its columns, and its rows of a study."""
+    """The title of a table, its columns, and its rows of a study."""
 
     title: str
     names: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""What a real run takes, predicted by the simulator out of measured costs."""
+"""The comparison of what a real run takes, predicted by the simulator out of measured costs."""

@@ -1,4 +1,4 @@
-"""What training, saves and recoveries take on this machine, measured in short real runs.
+"""The times of training, saves and recoveries on this machine, measured in short real runs.
 
 A policy is rehearsed on the scenario's model, servers and samples, with saves at its own intervals,
 and processes that are really killed as often as medians need.
@@ -33,12 +33,12 @@ _FEWEST_BETWEEN, _SAVES = 10, 4
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one policy's rehearsals have measured, s: medians, of several rehearsals those of all.
+    """The measurements of one policy's rehearsals, s: medians, of several rehearsals those of all.
 
-    `step_s`: of a step of training. `save_s`: what a save holds training up, in the background too.
-    Of saves of chosen rows it is a mean, since stores merge such saves now and then; `rows` is how
-    many the fullest server saves. `load_s`: of failures of servers; `load_trainer_s`: of the
-    trainer alone. `reschedule_s` and `detect_s`: of all. Failures weigh as they do in the job.
+    `step_s`: of a step of training. `save_s`: the delay of training by a save, in the background
+    as well. Of saves of chosen rows it is a mean, since stores merge such saves now and then;
+    `rows` is how many the fullest server saves. `load_s`: of failures of servers; `load_trainer_s`:
+    of the trainer alone. `reschedule_s` and `detect_s`: of all. Failures weigh as in the job.
     """
 
     step_s: float
@@ -50,7 +50,7 @@ class Calibration:
     rows: float | None = None
 
     def told(self) -> dict[str, float]:
-        """What was measured and takes any time, by name, without units."""
+        """Return the measured times that are not 0, s, by name."""
         return {
             name.removesuffix("_s").replace("_", " "): value
             for name, value in vars(self).items()
@@ -59,7 +59,7 @@ class Calibration:
 
 
 def kinds(hits: Iterable[Hit]) -> list[int]:
-    """How many servers fail at once, each number once; none where the trainer does alone."""
+    """Return the numbers of servers that fail at once, each once; 0 if only the trainer does."""
     return sorted({len(hit.servers) for hit in hits})
 
 
@@ -144,7 +144,7 @@ class Rehearsal:
         return ran
 
     def measured(self, ran: Sequence[Trained]) -> Calibration:
-        """What all repeats of it have measured."""
+        """Return the measurements of all repeats."""
         return Calibration(
             step_s=median(
                 (run.seconds["train"] + run.seconds["lost"]) / run.executed for run in ran
@@ -178,7 +178,7 @@ class Rehearsal:
 
 
 def _recoveries(run: Trained) -> list[Counter[str]]:
-    """What each failure took, by cause, s."""
+    """Return the seconds of each failure, by cause."""
     found: list[Counter[str]] = []
     recovering = False
     for span in run.spans:
@@ -197,7 +197,7 @@ def _rows(run: Trained) -> float:
 
 
 def of_job(scenario: Scenario, seed: int) -> list[Hit]:
-    """Who fails at once in the job, were there nothing but training in it; a server, if nobody."""
+    """Return the failures of a job that only trains; that of a server if it has none."""
     cursor, found = cursor_of(scenario.failure_model.timeline(seed, 0)), []
     while cursor.next_s < scenario.job.useful_time_s:
         now_s, hit = cursor.next_s, cursor.strike()

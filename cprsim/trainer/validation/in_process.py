@@ -10,7 +10,7 @@ from torch.nn import functional
 from cprsim.job.workload import MOST_DIRECTIONS
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.members import ModelSpec, Updates
-from cprsim.trainer.lab.placement import Uses
+from cprsim.trainer.lab.model import Uses
 from cprsim.trainer.section import TrainerSection
 
 #: Steps that are trained for it: of a row's gradients the first are those that move it far.
@@ -21,7 +21,7 @@ _MODELS = range(1 << 40, (1 << 40) + 5)
 
 
 class InProcess:
-    """What members hold: given the run's seed, bit for bit as long as nobody is struck.
+    """The state of all members: given the run's seed, bit for bit as long as nobody is struck.
 
     `placement`: of rows on servers. `shards`: the rows of each server. `model`: the dense part.
     """
@@ -47,7 +47,7 @@ class InProcess:
 
 
 def gradient_directions(data: Data, section: TrainerSection) -> int | None:
-    """How many independent directions the gradients of a row have; None without two of any row.
+    """Return the independent directions of the gradients of a row; None without two of any row.
 
     Some models of the scenario are trained in this process on the first samples, from seeds of
     their own. The square of the cosine between two independent normal gradients in n directions is
@@ -64,7 +64,7 @@ def gradient_directions(data: Data, section: TrainerSection) -> int | None:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """As members have: of so small a model, more would only spin for cores that others use."""
+    """Use one thread, as members do: more would only spin for cores that others use."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

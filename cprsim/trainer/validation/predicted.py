@@ -1,4 +1,4 @@
-"""What a simulation on this machine's costs predicts of real runs.
+"""Predictions of real runs by a simulation with this machine's costs.
 
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
-from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.contract.needs import needs_of
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
@@ -32,7 +31,7 @@ from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.data import Data
-from cprsim.trainer.lab.placement import Placement
+from cprsim.trainer.lab.model import Placement
 from cprsim.trainer.lab.strikes import FailureClock
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
@@ -47,6 +46,9 @@ from cprsim.trainer.validation.calibration import (
 )
 from cprsim.trainer.validation.in_process import gradient_directions
 
+OVERHEAD = "overhead"
+#: What a ledger and a real run count alike.
+COUNTS = ("pls", "updates_lost", "failures")
 #: Batches in which it is counted where updates go.
 _LOOKED_AT = 100
 
@@ -58,21 +60,14 @@ class Kill(NamedTuple):
     hit: Hit
 
 
-class Pinned(NamedTuple):
-    """The failures of one run, by steps, and the timeline on which the simulated job meets them."""
-
-    kills: list[Kill]
-    timeline: AbsoluteTimeline
-
-
 def pinned(
     scenario: Scenario, policy: str, step_s: float, cursor: Cursor, cursor_step_s: float
-) -> Pinned:
-    """Where the failures of a cursor strike a policy's job, which saves on whole steps.
+) -> tuple[list[Kill], AbsoluteTimeline]:
+    """Return the failures of a policy's job by steps, and the timeline of its simulation.
 
-    `scenario`, `policy`: what is simulated. `step_s`: useful time of a step in that scenario, s.
-    `cursor`: of the failures, on a clock of training alone; it is used up. `cursor_step_s`: what a
-    step takes on that clock, s.
+    `scenario`, `policy`: the simulated job, which saves on whole steps. `step_s`: useful time of a
+    step in that scenario, s. `cursor`: of the failures, on a clock of training alone; it is used
+    up. `cursor_step_s`: time of a step on that clock, s.
     """
     executed = 0
     times = FailureClock(lambda: executed, cursor_step_s)
@@ -82,8 +77,7 @@ def pinned(
         due = executed + int(times.steps_until(cursor.next_s))
         spans = _Spans()
         play_against(scenario, policy, timeline, spans)
-        since_s = timeline.times_s[-1] if kills else 0.0
-        at_s = spans.instant(due, step_s, since_s)
+        at_s = spans.instant(due, step_s, timeline.times_s[-1] if kills else 0.0)
         if at_s is None:
             break
         executed = due
@@ -92,11 +86,11 @@ def pinned(
         timeline = AbsoluteTimeline([*timeline.times_s, at_s], [each.hit for each in kills])
         cursor.replace(kills[-1].hit, now_s)
         cursor.resume(now_s)
-    return Pinned(kills, timeline)
+    return kills, timeline
 
 
 class _Spans(Observer):
-    """What a simulated job does when."""
+    """The spans of a simulated job."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[str, float, float]] = []
@@ -105,10 +99,10 @@ class _Spans(Observer):
         self._spans.append((cause, start_s, end_s))
 
     def instant(self, steps: int, step_s: float, since_s: float) -> float | None:
-        """When training goes on after so many steps, after `since_s`; None if the job ends first.
+        """Return when training continues after so many steps, not before `since_s`.
 
-        What is saved behind these steps is stored by then. It is the very number that a span begins
-        with, so that both fall on the same instant.
+        None if the job ends first. A save after these steps is stored by then. It is the very
+        number that a span begins with, so that both fall on the same instant.
         """
         done = 0
         found = None
@@ -120,35 +114,34 @@ class _Spans(Observer):
         return found if steps < done else None
 
 
+def quantities(
+    seconds: Mapping[str, float], counts: Mapping[str, Any], lost_steps: float
+) -> dict[str, float]:
+    """Return all that is compared of a run, predicted or measured.
+
+    Seconds by cause and of all overhead, then counts: pls, updates_lost, failures, and
+    `lost_steps`, the steps that were trained again.
+    """
+    found = {cause: seconds[cause] for cause in CAUSES}
+    found[OVERHEAD] = math.fsum(seconds[cause] for cause in OVERHEAD_CAUSES)
+    return found | {what: counts[what] for what in COUNTS} | {"lost_steps": lost_steps}
+
+
 class Prediction(NamedTuple):
-    """What is to come of one policy's run.
+    """The prediction of one policy's run.
 
     `period`: steps from one save to the next; None if there are none. `kills`: the failures that
-    it meets. `lost_steps`: those that are trained again.
+    it meets. `quantities`: as the function of that name has them.
     """
 
     system: str
     period: int | None
     kills: Sequence[Kill]
-    ledger: Ledger
-    lost_steps: int
-
-    @property
-    def overhead_s(self) -> float:
-        """All that is no training, s."""
-        return math.fsum(getattr(self.ledger, cause) for cause in OVERHEAD_CAUSES)
-
-    def counts(self) -> dict[str, float]:
-        """What is no time."""
-        return {
-            "pls": self.ledger.pls,
-            "updates_lost": self.ledger.updates_lost,
-            "failures": self.ledger.failures,
-            "lost_steps": self.lost_steps,
-        }
+    quantities: Mapping[str, float]
 
     def document(self) -> dict[str, Any]:
-        """What is written down of it before anything is trained."""
+        """Return what is written down of it before anything is trained."""
+        of = dict(self.quantities)
         return {
             "system": self.system,
             "period_steps": self.period,
@@ -156,14 +149,14 @@ class Prediction(NamedTuple):
                 {"step": kill.executed, "servers": kill.hit.servers, "trainers": kill.hit.trainers}
                 for kill in self.kills
             ],
-            "predicted": {cause: getattr(self.ledger, cause) for cause in CAUSES},
-            "overhead_s": self.overhead_s,
-            **self.counts(),
+            "predicted": {cause: of.pop(cause) for cause in CAUSES},
+            "overhead_s": of.pop(OVERHEAD),
+            **of,
         }
 
 
 class Predicted(NamedTuple):
-    """What is to come of some policies' runs, by name; `scenario` is what was simulated."""
+    """The predictions of some policies' runs, by name; `scenario` is the simulated one."""
 
     scenario: Scenario
     seed: int
@@ -171,15 +164,15 @@ class Predicted(NamedTuple):
     of: Mapping[str, Prediction]
 
     def content(self) -> bytes:
-        """All of it as canonical JSON (keys in order, no spaces): what is hashed."""
+        """Return all of it as canonical JSON (keys in order, no spaces), which is hashed."""
         document = {
             "scenario": self.scenario.title,
             "seed": self.seed,
             "calibrations": {name: vars(each) for name, each in self.calibrations.items()},
             "policies": {name: each.document() for name, each in self.of.items()},
         }
-        told = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return told.encode()
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return text.encode()
 
     @property
     def sha256(self) -> str:
@@ -188,7 +181,7 @@ class Predicted(NamedTuple):
 
 
 def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
-    """Whether what a rehearsal measures is all that the runs of this plan cost.
+    """Return whether a rehearsal measures all costs of runs of this plan.
 
     `hits`: who fails at once.
     """
@@ -205,7 +198,7 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
 def check_predictable(
     section: TrainerSection, plans: Mapping[str, Plan], hits: Sequence[Hit] = (ONE_SERVER,)
 ) -> None:
-    """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
+    """Raise `ScenarioError` with all reasons why real runs of these plans can't be predicted."""
     found = []
     if section.failures != "at-step":
         found.append(
@@ -267,17 +260,18 @@ def _prediction(
 ) -> Prediction:
     step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
     cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
-    met = pinned(modelled, name, step_s, cursor, nominal_s)
-    ledger = told = play_against(modelled, name, met.timeline)
-    alone = sum(not kill.hit.servers for kill in met.kills)
+    kills, timeline = pinned(modelled, name, step_s, cursor, nominal_s)
+    ledger = play_against(modelled, name, timeline)
+    seconds = {cause: getattr(ledger, cause) for cause in CAUSES}
     if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
-        told = replace(told, load=told.load + alone * calibration.load_trainer_s)
+        alone = sum(not kill.hit.servers for kill in kills)
+        seconds["load"] += alone * calibration.load_trainer_s
+    counts = {what: getattr(ledger, what) for what in COUNTS}
     return Prediction(
         system=modelled.policies[name].system,
         period=period_of(plan, nominal_s),
-        kills=met.kills,
-        ledger=told,
-        lost_steps=round(ledger.lost / step_s),
+        kills=kills,
+        quantities=quantities(seconds, counts, round(ledger.lost / step_s)),
     )
 
 
@@ -357,7 +351,7 @@ def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str
 def _of_saves(
     scenario: Scenario, plan: Plan, calibration: Calibration, whole_s: float, rows: float
 ) -> dict[str, Any]:
-    """What the policy's keys say of its saves; `rows`: of a server."""
+    """Return the policy's keys of its saves; `rows`: of a server."""
     if not plan.schedules[0].save.blocking:
         return {"snapshot": format_exact(calibration.save_s, SECONDS)}
     tracking = plan.tracking

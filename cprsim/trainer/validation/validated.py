@@ -1,9 +1,9 @@
-"""What a simulation on this machine's costs predicts of real runs, and what these then measure.
+"""Predictions of a simulation with this machine's costs, and the real runs that follow.
 
     found = validate(scenario, section, ["full", "cpr-mfu"], repeats=5)
     print(found.verdicts())
 
-The predictions are made, and can be written down by whoever asks, before anything is trained.
+The predictions are made, and can be written down by the caller, before anything is trained.
 """
 
 import os
@@ -25,20 +25,38 @@ from cprsim.trainer.validation.predicted import (
     predict,
 )
 
-#: Called with what was predicted, before anything is trained.
+#: Called with the predictions, before anything is trained.
 Announce = Callable[[Predicted], None]
 
 
 class Validation:
-    """Real runs of a scenario beside what was predicted of them: by steps, which may take turns.
+    """Real runs of a scenario compared with their predictions, step by step.
 
-    A machine is slower at one minute than at another. What is rehearsed, and then trained, now and
-    again in a longer time, is so at many paces. So several validations are rehearsed in turns, then
-    predicted, then trained in turns.
+    A machine is faster in one minute than in another. Runs that are rehearsed, and then trained, in
+    turns over a longer time see many of its paces. So several validations are rehearsed in turns,
+    then predicted, then trained in turns.
 
-    `scenario`, `section`, `policies`, `seed`, `progress`, `repeats`: as for `validate`, which
-    raises the same errors. `left_out`: policies that nobody asked for by name and that can't be
-    predicted yet.
+    Parameters
+    ----------
+    scenario, section
+        As for `train`; failures have to be pinned to steps.
+    policies
+        Names of the scenario's policies; by default all that can be predicted.
+    seed, progress
+        As for `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are
+        those of all runs, rehearsals included.
+    repeats
+        How often each policy is going to be rehearsed, and then trained.
+
+    Attributes
+    ----------
+    left_out
+        Policies that can't be predicted yet, if `policies` was not given.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario can't be trained, or a policy not be predicted.
     """
 
     def __init__(
@@ -70,12 +88,12 @@ class Validation:
     def rehearse(self) -> None:
         """Rehearse each policy once."""
         for name, each in self._rehearsals.items():
-            self._rehearsed[name].append(each.carry_out(self._tell))
+            self._rehearsed[name].append(each.carry_out(self._report))
             self._done += each.steps
 
     @cached_property
     def predicted(self) -> Predicted:
-        """What is to come, by all that was rehearsed before this is asked for."""
+        """The predictions, by all rehearsals before the first use of this."""
         calibrations = {
             name: each.measured(self._rehearsed[name]) for name, each in self._rehearsals.items()
         }
@@ -84,28 +102,28 @@ class Validation:
     def train(self) -> None:
         """Train under each policy once."""
         for name, ran in self._runs.items():
-            ran.append(train(self._scenario, self._section, name, self._seed, self._tell))
+            ran.append(train(self._scenario, self._section, name, self._seed, self._report))
             self._loads.append(_load())
             self._done += self._steps
 
     @property
     def compared(self) -> list[Compared]:
-        """All that was trained beside what was predicted of it."""
+        """Each policy's runs, compared with their prediction."""
         return [Compared(name, of, self._runs[name]) for name, of in self.predicted.of.items()]
 
     @property
     def load(self) -> Load:
-        """How busy the machine was."""
+        """The load of the machine."""
         before, *meanwhile = self._loads
-        members = self._scenario.cluster.parameter_servers + 2  # the trainer, and who leads them
+        members = self._scenario.cluster.parameter_servers + 2  # the trainer, and the coordinator
         return Load(before, max(meanwhile), processors(), members)
 
     def verdicts(self) -> dict[str, str]:
-        """What came of each policy, in words."""
+        """Return the result of each policy, in words."""
         return {each.policy: each.verdict(self.load) for each in self.compared}
 
     def document(self) -> dict[str, Any]:
-        """What `cprsim validate --json` prints."""
+        """Return the JSON of `cprsim validate --json`."""
         predicted, compared = self.predicted, self.compared
         return {
             "scenario": predicted.scenario.title,
@@ -119,7 +137,7 @@ class Validation:
             "left_out": self.left_out,
         }
 
-    def _tell(self, done: int, _steps: int) -> None:
+    def _report(self, done: int, _steps: int) -> None:
         if self._progress is not None:
             self._progress(self._done + done, self._total)
 
@@ -133,41 +151,23 @@ def validate(
     repeats: int = 1,
     announce: Announce | None = None,
 ) -> Validation:
-    """Predict real runs, and do them.
+    """Predict real runs, call `announce` with the predictions, and do the runs.
 
-    Parameters
-    ----------
-    scenario, section
-        As for `train`; failures have to be pinned to steps.
-    policies
-        Names of the scenario's policies; by default all that can be predicted.
-    seed, progress
-        As for `train`, the seed of what is trained (rehearsed is on samples of seed 0); steps are
-        those of all runs, those that calibrate included.
-    repeats
-        How often each policy is rehearsed, and then trained, in turns. Each cause counts with its
-        median.
-    announce
-        Told of the predictions before anything is trained.
-
-    Raises
-    ------
-    ScenarioError
-        Where the scenario can't be trained, or a policy not be predicted.
-    RunError
-        If a member of the cluster can't go on.
+    Other arguments are those of `Validation`, which raises. `repeats`: how often each policy is
+    rehearsed, and then trained, in turns; each cause counts with its median. Raises `RunError` if a
+    member of the cluster can't continue.
     """
-    asked = Validation(scenario, section, policies, seed, progress, repeats)
+    found = Validation(scenario, section, policies, seed, progress, repeats)
     for _ in range(repeats):
-        asked.rehearse()
-    predicted = asked.predicted
+        found.rehearse()
+    predicted = found.predicted  # before anything is trained
     if announce is not None:
         announce(predicted)
     for _ in range(repeats):
-        asked.train()
-    return asked
+        found.train()
+    return found
 
 
 def _load() -> float:
-    """Processes that run or wait for a core, mean of the last minute."""
+    """Return the processes that run or wait for a core, mean of the last minute."""
     return os.getloadavg()[0]

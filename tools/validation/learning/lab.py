@@ -17,10 +17,8 @@ from torch import Tensor
 
 from cprsim.machine.rules import learning_lost
 from cprsim.trainer.data import Data
-from cprsim.trainer.lab.dlrm import Dlrm
 from cprsim.trainer.lab.members import member_seed
-from cprsim.trainer.lab.placement import Placement, Uses
-from cprsim.trainer.lab.shard import SPREAD, Shard
+from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
 from cprsim.trainer.scores import auc
 from tools.counted import SavedRows
 

@@ -1,0 +1,236 @@
+"""The model that the lab trains: its rows on servers, and the dense part.
+
+A DLRM: bottom MLP, dot interaction, top MLP (Naumov et al., "Deep Learning Recommendation Model for
+Personalization and Recommendation Systems", arXiv 1906.00091).
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Tables of so many `rows` over so many `servers`, row by row.
+
+    The rows of all tables are numbered one after the other. Row i of all is on server i mod
+    `servers`, its row i div `servers` there. So a table is one range of rows on each server, hot
+    rows are spread over all of them, and sizes differ by one row at most.
+    """
+
+    rows: tuple[int, ...]
+    servers: int
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """The number of the first row of each table, shape (tables,)."""
+        return np.concatenate(([0], np.cumsum(self.rows)[:-1])).astype(np.int64)
+
+    @property
+    def total(self) -> int:
+        """Rows of all tables."""
+        return sum(self.rows)
+
+    def rows_of(self, server: int) -> int:
+        """Rows that a server holds."""
+        return self._below(self.total, server)
+
+    def range_of(self, table: int, server: int) -> range:
+        """The rows of a table on a server, by their numbers there."""
+        first = int(self.offsets[table])
+        return range(self._below(first, server), self._below(first + self.rows[table], server))
+
+    def before(self, table: int, server: int) -> int:
+        """Rows of a table on servers of lower numbers."""
+        return sum(len(self.range_of(table, each)) for each in range(server))
+
+    def ids(self, sparse: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers among all rows of the rows of each table, shape (B, tables) both."""
+        return sparse + self.offsets
+
+    def _below(self, row: int, server: int) -> int:
+        """Rows of that server among the first `row` of all."""
+        return max(-(-(row - server) // self.servers), 0)
+
+
+class Uses:
+    """The distinct rows of a batch, in the order of servers and there of their numbers.
+
+    `sparse` has shape (B, tables); a use is an entry of it, in C order.
+
+    `ids`: numbers of the rows on their servers, shape (rows,). `times`: how often each is used,
+    shape (rows,), int32. `parts`: of each server, which of the rows are on it.
+    """
+
+    def __init__(self, placement: Placement, sparse: NDArray[np.int64]) -> None:
+        ids = placement.ids(sparse).reshape(-1)
+        there = ids // placement.servers
+        room = placement.rows_of(0)  # no server has more
+        places = (ids - there * placement.servers) * room + there
+        # Sorted together with what they belong to: several times as quick as an `argsort`.
+        bits = ids.size.bit_length()
+        places <<= bits
+        places += np.arange(ids.size)
+        places.sort()
+        self._order = places & ((1 << bits) - 1)  # uses, row by row
+        places >>= bits
+        self._starts = np.flatnonzero(np.diff(places, prepend=-1))  # of each row among these
+        rows = places[self._starts]
+        ends = np.searchsorted(rows, room * np.arange(placement.servers + 1)).tolist()
+        self.parts = [slice(*each) for each in itertools.pairwise(ends)]
+        self.ids = rows % room
+        self.times = np.diff(self._starts, append=ids.size).astype(np.int32)
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Return the row of each use, shape (uses, dim); `rows` has shape (rows, dim)."""
+        return rows.index_select(0, self._rows_of_uses)
+
+    def collect(self, of_uses: Tensor) -> Tensor:
+        """For each row the sum over its uses; `of_uses` has shape (uses, dim)."""
+        order, starts = torch.from_numpy(self._order), torch.from_numpy(self._starts)
+        return functional.embedding_bag(order, of_uses, starts, mode="sum")
+
+    @cached_property
+    def _rows_of_uses(self) -> Tensor:
+        rows = np.empty_like(self._order)
+        rows[self._order] = np.repeat(np.arange(self.ids.size), self.times)
+        return torch.from_numpy(rows)
+
+
+#: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
+#: then start shorter than the output of the bottom MLP.
+SPREAD = 0.05
+#: Keeps a gradient of 0 from being divided by 0, as in `torch.optim.Adagrad`.
+EPSILON = 1e-10
+
+
+class Parameters:
+    """Weights, shape (rows, ...), and the optimiser state of each row, shape (rows,)."""
+
+    def __init__(self, weights: Tensor, squares: Tensor) -> None:
+        self.weights = weights
+        self.squares = squares
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+class Shard(Parameters):
+    """Rows and their optimiser state; not safe for threads.
+
+    `rows`, `dim`: how many rows, and how many float32 numbers each has. `seed`: of the initial
+    rows, which are uniform between -`spread` and `spread`. `spread`: largest absolute value of an
+    initial number. `learning_rate`: of Adagrad.
+
+    Notes
+    -----
+    Row-wise Adagrad (FBGEMM's `EXACT_ROWWISE_ADAGRAD`): one number of state a row, to which the
+    mean square of the row's gradient is added. The gradient of a row is that of the whole batch.
+    """
+
+    def __init__(self, rows: int, dim: int, seed: int, spread: float, learning_rate: float) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        weights = (torch.rand((rows, dim), generator=generator) * 2 - 1) * spread
+        super().__init__(weights, torch.zeros(rows))
+        self._rate = learning_rate
+
+    def lookup(self, ids: Tensor) -> Tensor:
+        """Copies of rows, shape (ids, dim)."""
+        return self.weights.index_select(0, ids)
+
+    def update(self, ids: Tensor, gradients: Tensor) -> None:
+        """One step of Adagrad on distinct rows; `gradients` has shape (ids, dim)."""
+        squares = self.squares.index_select(0, ids) + gradients.square().mean(dim=1)
+        self.squares.index_copy_(0, ids, squares)
+        steps = gradients * (-self._rate / (squares.sqrt() + EPSILON)).unsqueeze(1)
+        self.weights.index_add_(0, ids, steps)
+
+
+class Dlrm:
+    """The MLPs, their parameters in one vector, and Adagrad on it.
+
+    `dense`: dense features of a sample. `tables`: embedding tables; a sample looks up one row of
+    each. `dim`: width of a row, and of what the bottom MLP makes of the dense features. `hidden`:
+    width of the one hidden layer of both MLPs. `seed`: of the initial parameters. `learning_rate`:
+    of Adagrad. `learned`: all parameters in one vector, shape (parameters,), float32, and their
+    optimiser state.
+    """
+
+    def __init__(
+        self, dense: int, tables: int, dim: int, hidden: int, seed: int, learning_rate: float
+    ) -> None:
+        pairs = tables * (tables + 1) // 2
+        self._bottom = _layers(dense, hidden, dim)
+        self._top = _layers(dim + pairs, hidden, 1)
+        self._pairs = torch.triu_indices(tables + 1, tables + 1, offset=1)
+        self._rate = learning_rate
+        generator = torch.Generator().manual_seed(seed)
+        parts = [_initial(fan_in, fan_out, generator) for fan_in, fan_out in self._shapes]
+        weights = torch.cat(parts)
+        self.parameters = Parameters(weights, torch.zeros_like(weights))
+
+    @property
+    def _shapes(self) -> list[tuple[int, int]]:
+        return [*self._bottom, *self._top]
+
+    def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
+        """Take one step on a batch; return the gradient of its mean loss by `rows`.
+
+        `dense` has shape (B, dense), `rows` (B, tables, dim), `labels` (B,).
+        """
+        of_weights, of_rows = self.gradients(dense, rows, labels)
+        squares = self.parameters.squares.add_(of_weights.square())
+        self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
+        return of_rows
+
+    def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of a batch's mean loss by the parameters and by `rows`."""
+        weights = self.parameters.weights.detach().requires_grad_()
+        rows = rows.detach().requires_grad_()
+        logits = self._logits(weights, dense, rows)
+        loss = functional.binary_cross_entropy_with_logits(logits, labels)
+        of_weights, of_rows = torch.autograd.grad(loss, (weights, rows))
+        return of_weights, of_rows
+
+    def predict(self, dense: Tensor, rows: Tensor) -> Tensor:
+        """Probabilities of a click, shape (B,)."""
+        with torch.no_grad():
+            return torch.sigmoid(self._logits(self.parameters.weights, dense, rows))
+
+    def _logits(self, weights: Tensor, dense: Tensor, rows: Tensor) -> Tensor:
+        sizes = [(fan_in + 1) * fan_out for fan_in, fan_out in self._shapes]
+        parts = list(torch.split(weights, sizes))
+        bottom, top = parts[: len(self._bottom)], parts[len(self._bottom) :]
+        made = functional.relu(_mlp(dense, bottom, self._bottom))
+        together = torch.cat((made.unsqueeze(1), rows), dim=1)
+        dots = torch.bmm(together, together.transpose(1, 2))
+        crossed = dots[:, self._pairs[0], self._pairs[1]]
+        return _mlp(torch.cat((made, crossed), dim=1), top, self._top).squeeze(1)
+
+
+def _layers(*widths: int) -> list[tuple[int, int]]:
+    return list(itertools.pairwise(widths))
+
+
+def _initial(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
+    """Weights and biases of one layer, uniform as in `torch.nn.Linear`."""
+    bound = 1 / math.sqrt(fan_in)
+    return (torch.rand((fan_in + 1) * fan_out, generator=generator) * 2 - 1) * bound
+
+
+def _mlp(inputs: Tensor, parts: Sequence[Tensor], shapes: Sequence[tuple[int, int]]) -> Tensor:
+    """Layers with ReLU between them."""
+    for number, (part, (fan_in, fan_out)) in enumerate(zip(parts, shapes, strict=True)):
+        if number:
+            inputs = functional.relu(inputs)
+        weight, bias = torch.split(part, [fan_in * fan_out, fan_out])
+        inputs = functional.linear(inputs, weight.view(fan_out, fan_in), bias)
+    return inputs
