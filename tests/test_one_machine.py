@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "cprsim"
 LINES = 4
 #: Both engines are called by this name: `simulate(scenario, policies, replications, seed)`. Both
 #: take random numbers by the methods of `cprsim.sim.draws.Sink`.
-SHARED = {"simulate", *(name for name in vars(Sink) if name.startswith(("put", "add_")))}
+SHARED = {"simulate", *(name for name in vars(Sink) if name.startswith(("put", "add")))}
 
 
 def functions(room: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""The candidates of an answer: their overhead by cause beside their losses and resources."""
+"""The candidates of an answer: their overhead by cause, with their losses and resources."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from cprsim.contract.ledger import CAUSE_LABELS, told_causes
 from cprsim.trainer.training import Trained
 from cprsim.trainer.validation.validated import Validation
 
-#: What a run has beside its seconds: headings, and fields of `Trained`, shares in percent.
+#: Results of a run other than its seconds: headings, and fields of `Trained`, shares in percent.
 _SHARES = {
     "samples lost (PLS), %": "pls",
     "updates lost, %": "updates_lost",
