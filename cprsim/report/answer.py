@@ -39,6 +39,8 @@ _WITH = {
     "rescheduling": "with rescheduling in {value}",
     "detection": "with detection in {value}",
 }
+#: Inputs by a shorter name than their own.
+_SHORT = {"parameter servers": "servers"}
 
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
@@ -123,14 +125,14 @@ def _cost(advice: "Advice", best: "Found") -> str:
         cost = f"It costs {spent} the {format_duration(useful_s)} of training"
     if advice.scenario.currency:
         cost += f", {amount(best.measures['cost'].mean)} {advice.scenario.currency}"
-    if best.plan.memory_overhead >= _MUCH_MEMORY:
-        cost += f", {100 * best.plan.memory_overhead:.0f} % more table memory"
-        cost += _of_memory(advice, best)
     parts = [(each.mean, CAUSE_LABELS[cause]) for cause, each in best.causes.items()]
     parts = sorted((each for each in parts if each[0] > overhead / _SMALL), reverse=True)
     if len(parts) > 1:
         said = [f"{percent(mean)} % {label}" for mean, label in parts[:_LARGEST]]
         cost += f" ({', '.join(said)}{', ...' * (len(parts) > _LARGEST)})"
+    if best.plan.memory_overhead >= _MUCH_MEMORY:
+        cost += f", and {100 * best.plan.memory_overhead:.0f} % more table memory"
+        cost += _of_memory(advice, best)
     lost = "no learning is" if best.loses_nothing else f"{_lost(best)} of the learning is"
     return f"{cost}; {lost} lost."
 
@@ -142,7 +144,7 @@ def _of_memory(advice: "Advice", found: "Found") -> str:
         return ""
     filled = format_bytes(server_bytes(found.plan, model, cluster.parameter_servers))
     if cluster.memory is None:
-        return f" ({filled} a server, unchecked: give cluster.memory)"
+        return f" ({filled} a server; give cluster.memory to check it)"
     return f" ({filled} of {format_bytes(cluster.memory)} a server)"
 
 
@@ -216,13 +218,15 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     if unknown:
         costs = f"Costs of {best.candidate.system} that are not known"
         yield f"{costs} count as 0: {', '.join(unknown)}."
-    held = {each.name: _held(each, robust) for each in robust.levers}
+    held = {_SHORT.get(e.name, e.name): _held(e, robust.within) for e in robust.levers}
     others = [name for name, said in held.items() if not said]
     parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
     if others:
         parts.append(f"if {words.listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
     if parts and len(robust.systems) > 1:
-        yield f"Still the best {', and '.join(parts)}."
+        beyond = sorted({name for lever in robust.levers for name in _beyond(lever, robust)})
+        otherwise = f"; else {words.listed(beyond).replace(' and ', ' or ')}" if beyond else ""
+        yield f"Still the best {', and '.join(parts)}{otherwise}."
 
 
 def _with(each: "Doubled") -> str:
@@ -233,25 +237,31 @@ def _with(each: "Doubled") -> str:
     return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
-def _held(lever: "Parameter", robust: "Robustness") -> str:
+def _held(lever: "Parameter", within: float) -> str:
     """The range over which the choice stays the best; empty for all that was tried.
 
-    Open where nothing farther was tried; in brackets the best policies outside.
+    Open where nothing farther was tried.
     """
-    low, high = map(lever.worlds.index, lever.range(robust.within))
-    from_first, to_last = low == 0, high == len(lever.worlds) - 1
+    low, high = lever.range(within)
+    name, first, last = _SHORT.get(lever.name, lever.name), low.value, high.value
+    from_first, to_last = low is lever.worlds[0], high is lever.worlds[-1]
     if from_first and to_last:
         return ""
-    beyond = {} if from_first else {"below": lever.worlds[low - 1].least}
-    beyond |= {} if to_last else {"above": lever.worlds[high + 1].least}
-    named = [f"{at}: {least}" for at, least in beyond.items() if least not in {None, robust.choice}]
-    outside = f" ({', '.join(named)})" if named else ""
-    first, last = lever.worlds[low].value, lever.worlds[high].value
-    if from_first or to_last:
-        held = f"up to {last}" if from_first else f"from {first}"
-    else:
-        held = f"at {first} alone" if low == high else f"{first} to {last}"
-    return f"{lever.name} {held}{outside}"
+    if from_first:
+        return f"{name} up to {last}"
+    if to_last:
+        return f"{name} from {first}"
+    return f"{name} at {first} alone" if low is high else f"{name} {first} to {last}"
+
+
+def _beyond(lever: "Parameter", robust: "Robustness") -> Iterator[str]:
+    """Yield the best policies just outside the range over which the choice stays the best."""
+    low, high = map(lever.worlds.index, lever.range(robust.within))
+    for place in (low - 1, high + 1):
+        if 0 <= place < len(lever.worlds):
+            least = lever.worlds[place].least
+            if least not in {None, robust.choice}:
+                yield str(least).removesuffix(" (tuned)")
 
 
 def detail_lines(advice: "Advice") -> Iterator[str]:
