@@ -2,5 +2,5 @@
 
 A job is the state machine that `cprsim run` plays; rules of one job are in `cprsim.machine`
 alone. What jobs share is here: links (`links`), nodes and spare machines
-(`nodes`, `scheduler`), failures of racks and pods (`domains`). docs/clusters.md has the model.
+(`scheduler`), failures of racks and pods (`domains`). docs/clusters.md has the model.
 """

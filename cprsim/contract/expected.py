@@ -203,7 +203,7 @@ def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
 
 
 def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tuple[str, float]]:
-    """Return the costs of failures of one kind, by cause, over useful time."""
+    """Yield the costs of failures of one kind, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
     severity = SEVERITIES.index(kind.loss.severity)
@@ -263,7 +263,7 @@ def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) 
 
 
 def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
-    """Return the cost of verifying, and of its findings: all training since the last one is lost.
+    """Yield the cost of verifying, and of its findings: all training since the last one is lost.
 
     First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
     training has a silent fault with probability `interval / mtbf`.
@@ -290,7 +290,7 @@ def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
 
 
 def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
-    """Return the costs and gains of answers to notices; `drained`: share of the failures.
+    """Yield the costs and gains of answers to notices; `drained`: share of the failures.
 
     First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
     trained after the save is lost, not half an interval. Spares are taken to be back by the next.

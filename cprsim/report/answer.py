@@ -65,7 +65,7 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
 
 
 def headline(advice: "Advice") -> str:
-    """The recommendation in one sentence: the only one of a page."""
+    """Return the recommendation in one sentence, the first of the page and of the screen."""
     best = advice.best
     if best is None:
         return "No policy meets the limits."
@@ -191,7 +191,7 @@ def _allowing(advice: "Advice", best: "Found") -> Iterator[str]:
 
 
 def known_so_far(known: "Advice | Incumbent | None") -> str:
-    """Yield the result of an interrupted search."""
+    """Return the result of an interrupted search."""
     if known is None:
         return "nothing was simulated yet"
     if not isinstance(known, tuple):

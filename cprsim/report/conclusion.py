@@ -63,13 +63,13 @@ def conclusion(result: Result) -> str:
 
 
 def findings(result: Result) -> list[str]:
-    """Yield notes on the policies, a sentence each."""
+    """Return notes on the policies, a sentence each."""
     what = _silent, _unknown_accuracy, _retrained, _cheapest
     return [*filter(None, (each(result) for each in what))]
 
 
 def _silent(result: Result) -> str:
-    """Yield how often a policy ends with a silent fault."""
+    """Return how often a policy ends with a silent fault."""
     shares = {name: _corrupt(result, name) for name in result.plans}
     ends = ", ".join(
         f"{name} in {format_percent(share)}" for name, share in shares.items() if share

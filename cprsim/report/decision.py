@@ -93,7 +93,7 @@ def _given(decision: "Decision") -> str:
 
 
 def _far(decision: "Decision") -> str | None:
-    """Yield what first order leaves out, where that is much."""
+    """Return what first order leaves out, where that is much."""
     far = max(each.expected.overhead for each in (decision.full, decision.partial)) > _FAR
     if not far or decision.gets_nowhere:
         return None
@@ -105,7 +105,7 @@ def _far(decision: "Decision") -> str | None:
 
 
 def _beyond(decision: "Decision") -> str | None:
-    """Yield the loss of partial recovery where it differs from the target or from (E5)."""
+    """Return the loss of partial recovery where it differs from the target or from (E5)."""
     said = decision.partial.expected.pls
     near = abs(decision.mean_pls - said) <= _ABOUT * said
     if decision.quality != "pls" or (near and said <= (1 + _ABOUT) * decision.target_pls):

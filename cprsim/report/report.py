@@ -87,7 +87,7 @@ def _shares(of: Iterable[tuple[Any, float]]) -> str:
 
 
 def _causes(result: Result) -> list[str]:
-    """Yield the costs of each cause of failures, under the first policy; none without causes."""
+    """Return the costs of each cause of failures, under the first policy; none without causes."""
     if result.scenario.failures.causes is None:
         return []
     costs = _shares(zip(result.causes["cause"], result.causes["overhead"], strict=True))

@@ -48,6 +48,7 @@ class Reader(NamedTuple):
     reads_rules: bool = False
 
 
+#: By name. A log without known columns is read by the first whose `looks` its first lines have.
 READERS: Final = {
     "csv": Reader(
         "csv_log:read_csv",
