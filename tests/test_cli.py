@@ -185,6 +185,14 @@ def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
     assert chosen == {name: everything[name] for name in ("cpr", "full")}
 
 
+def test_overrides_reach_the_run(folder, capsys):
+    arguments = ["--set", "failures.exactly=0", "--set", "policies.full.interval=99 h"]
+    document = json_of(capsys, "run", KAGGLE, "--replications", "2", *arguments)
+
+    assert document["policies"]["full"]["overhead"]["mean"] == 0.0
+    assert document["policies"]["full"]["interval_s"] == 99 * 3600
+
+
 @pytest.mark.slow
 def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
     # 120 replications are three blocks, so that three processes have work.
@@ -270,6 +278,14 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         assert math.fsum(seconds) == pytest.approx(float(row["wall_s"]), rel=1e-9)
 
 
+def test_the_scenario_that_is_written_gives_the_same_run(run_twice, folder):
+    Path("scenario.toml").write_bytes(run_twice[0]["scenario.toml"])
+    loaded = load_scenario("scenario.toml")
+
+    assert loaded == load_scenario(KAGGLE)
+    assert loaded.to_toml().encode() == run_twice[0]["scenario.toml"]
+
+
 def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
     manifest = json.loads(run_twice[0]["manifest.json"])
     own = manifest.pop("manifest_sha256")
@@ -300,6 +316,16 @@ def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
 
 def _canonical(document: dict) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
+    old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
+    write_all(Path("out"), with_manifest(old, {}))
+    Path("out/notes.txt").write_text("mine")
+    arguments = ["--replications", "5", "--seed", "4", "--out", "out"]
+
+    assert cli._main(["run", KAGGLE, *arguments]) == 0
+    assert written(Path("out")) == run_twice[0] | {"notes.txt": b"mine"}
 
 
 # Stopped on the way

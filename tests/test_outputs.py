@@ -199,6 +199,12 @@ def test_a_folder_keeps_the_scenario_that_is_read(refused, nothing_runs, command
     assert refused(*asked) == "--out .: this command reads scenario.toml; give another folder"
 
 
+def test_a_run_from_the_scenario_of_a_result_goes_elsewhere(refused, nothing_runs) -> None:
+    assert refused("run", "run/scenario.toml", "--out", "run", "--force") == (
+        "--out run: this command reads scenario.toml; give another folder"
+    )
+
+
 @pytest.mark.parametrize("link", ["symbolic", "hard", "folder"])
 @pytest.mark.parametrize(
     ("name", "failures"),

@@ -155,6 +155,11 @@ class Advice:
     allowing: "Advice | None" = None
 
     @property
+    def aim(self) -> Criteria:
+        """The former name of `criteria`."""
+        return self.criteria
+
+    @property
     def of_fleet(self) -> bool:
         """Return whether it is of the jobs of a fleet."""
         return any(each.in_sum is not None for each in self.found)

@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -121,9 +122,12 @@ def _small_table(advice: "Advice", most: int) -> list[str]:
 
 
 def _found(advice: "Advice") -> "list[Found]":
-    """The candidates; the second answer has the same numbers as in its sentence."""
+    """The candidates; the second answer has the numbers of its sentence, and here a limit."""
     second = None if advice.allowing is None else advice.allowing.best
-    return [second if second and second.name == each.name else each for each in advice.found]
+    return [
+        replace(second, feasible=each.feasible) if second and second.name == each.name else each
+        for each in advice.found
+    ]
 
 
 def answer_table(advice: "Advice") -> Table:

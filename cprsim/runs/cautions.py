@@ -45,6 +45,8 @@ def _of_memory(result: "Result") -> Iterator[str]:
 def _of_intervals(result: "Result") -> Iterator[str]:
     """Yield the policies that would save, but no save of theirs is due within the job."""
     useful_s = result.scenario.job.useful_time_s
+    if result.scenario.job.final_save:
+        return
     saves = {name: plan.interval_s for name, plan in result.plans.items() if plan.schedules}
     said = ", ".join(
         f"{name} every {format_duration(every_s)}"

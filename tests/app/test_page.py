@@ -322,6 +322,27 @@ def test_texts_stand_out_and_inputs_have_names(
     assert tab.evaluate(FAINT) != []  # it would be found
 
 
+def test_the_numbers_are_those_of_the_copied_command(
+    opened: Callable[..., Tab], server: AppServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shlex
+
+    from cprsim.cli import command
+
+    tab = opened(1280, "failures.mean=14+h&seed=2")
+    rows = tab.evaluate(
+        "[...document.querySelectorAll('#tables tbody tr')].map((row) =>"
+        " [...row.children].map((cell) => cell.textContent).join(' '))"
+    )
+    copied = tab.evaluate("document.getElementById('run-command').textContent")
+    assert command._main(shlex.split(copied)[1:]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+
+    assert len(rows) == 8
+    for row in rows:
+        assert row in printed
+
+
 def test_copied_texts_are_those_that_are_shown(
     chromium: Browser, opened: Callable[..., Tab]
 ) -> None:

@@ -85,3 +85,13 @@ def test_a_replication_is_the_same_whatever_others_are_asked_for(scenario: Scena
         assert played(scenario, [number])[0].tobytes() == row.tobytes(), number
     twice = played(scenario, [1000, 2, 1000])
     assert twice[0].tobytes() == twice[2].tobytes() == together[-1].tobytes()
+
+
+@by_every_law
+def test_policies_leave_each_other_alone(scenario: Scenario) -> None:
+    together = played(scenario, [5, 6])
+    for place, policy in enumerate(scenario.policies):
+        alone = batch.simulate(scenario, [policy], [5, 6], 3)
+        assert alone[:, 0].tobytes() == together[:, place].tobytes()
+    backwards = batch.simulate(scenario, list(scenario.policies)[::-1], [5, 6], 3)
+    assert backwards[:, ::-1].tobytes() == together.tobytes()

@@ -402,6 +402,22 @@ def test_too_few_failures_are_refused():
     )
 
 
+@needs_lanl
+def test_lanl_20_in_the_second_half_of_its_life():
+    document = cprsim.fit(LANL, "lanl", 20, window="0.5:1").document()
+    fits = {fit["distribution"]: fit for fit in document["fits"]}
+
+    assert (document["n"], document["ties"], document["nodes"]) == (669, 17, 512)
+    assert document["mean_s"] / HOUR == pytest.approx(24.2, abs=0.05)
+    assert document["median_s"] / HOUR == pytest.approx(12.9, abs=0.05)
+    assert fits["gamma"]["shape"] == pytest.approx(0.614, abs=0.0005)
+    assert fits["gamma"]["mean_s"] / fits["gamma"]["shape"] / HOUR == pytest.approx(39.5, abs=0.05)
+    assert fits["gamma"]["ks"] == pytest.approx(0.025, abs=0.0005)
+    assert fits["gamma"]["rmse"] == pytest.approx(0.005, abs=0.00005)
+    assert fits["weibull"]["rmse"] == pytest.approx(0.0105, abs=0.00005)
+    assert (document["best"], document["adequate"]) == ("gamma", True)
+
+
 # the real logs, against the figures of issue 3
 
 

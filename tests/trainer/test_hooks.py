@@ -3,6 +3,9 @@
 import errno
 import hashlib
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -72,6 +75,22 @@ def test_seconds_add_up_and_the_last_steps_are_saved_if_asked_for(tmp_path):
     ended_s = hooks._job.watch.spans[-1].end_s
     assert sum(summary.seconds.values()) == pytest.approx(ended_s, rel=1e-9)
     assert hooked(Loop(), "partial", tmp_path).restore() == STEPS
+
+
+@pytest.mark.slow
+def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
+    command = [sys.executable, "-m", "tests.trainer.loops", "full", str(tmp_path)]
+    stays = [*command, "23"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(stays, text=True, **pipes) as killed:
+        for line in killed.stdout:
+            if line == "step 23\n":
+                killed.kill()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert killed.returncode == -signal.SIGKILL
+    assert done.stdout.splitlines()[0] == "from 20"
+    assert done.stdout.splitlines()[-1] == f"digest {clean}"
 
 
 LEFT_OUT = r"npys: is not what was written; it is left out, and step {} returned to$"

@@ -613,9 +613,9 @@ class ProcessState(Generic[_Batch]):
         if self._trackers is None:  # updates are counted by shards
             at = self._layout.shards.index(shard)
             places = [range(at, at + 1)]
-        else:
+        self.updates.lose(places)  # before trackers forget these counts
+        if self._trackers is not None:
             self._trackers.forget(self._tracked(shard))
-        self.updates.lose(places)
 
     def _parts_of(self, shard: int) -> list[RowRange]:
         return [part for part in self._layout.parts if part.shard == shard]

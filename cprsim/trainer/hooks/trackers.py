@@ -72,7 +72,11 @@ class RowTrackers:
     def forget(self, lost: Mapping[range, LiveRows]) -> None:
         """Track these ranges from now on: their rows are as they were saved."""
         for rows in lost.keys() & self._trackers.keys():
-            self._trackers[rows] = self._tracker(rows, lost[rows])
+            tracker = self._trackers[rows]
+            if isinstance(tracker, _MFUOfCounts):  # its counts are the caller's
+                tracker.saved(np.arange(len(rows)))
+            else:
+                self._trackers[rows] = self._tracker(rows, lost[rows])
 
     def _tracker(self, rows: range, live: LiveRows) -> "MFU | SSU | SCAR | Movement":
         if self._tracking.tracker == "mfu":
