@@ -180,10 +180,11 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     sheet = Sheet(len(policies), min(len(policies), _MOST_PANELS))
     for axes, policy in zip(sheet.axes, policies, strict=True):
         rows = table[table["policy"] == policy]
+        whole = rows[causes].sum(axis=1)
         row_in = marks.name_rows(axes, [f"P{each:g}" for each in rows["percentile"]])
         marks.reach(axes, float(totals.max()))
         marks.stack(axes, rows, causes, 0.62)
-        marks.write(axes, range(len(rows)), totals[rows.index], [*map(percent, totals[rows.index])])
+        marks.write(axes, range(len(rows)), whole, [*map(percent, whole)])
         axes.set(title=wrapped(str(policy), 24), xlabel="% of useful training time")
     sheet.key("above")
     note = (
@@ -192,7 +193,8 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     )
     # Under the first policy, the jobs at the highest percentile and the lowest.
     rows = table[table["policy"] == policies[0]].sort_values("percentile")
-    (low, high), (first, last) = totals[rows.index].iloc[[0, -1]], rows["percentile"].iloc[[0, -1]]
+    whole = rows[causes].sum(axis=1)
+    (low, high), (first, last) = whole.iloc[[0, -1]], rows["percentile"].iloc[[0, -1]]
     finding = f"Under {policies[0]}, the job at P{last:g} loses {percent(high)} of its time"
     finding += f", that at P{first:g} {percent(low)}" * bool(first < last)
     return sheet.done(finding, title, [note], row_in * len(rows))

@@ -46,7 +46,7 @@ def pareto(
     Parameters
     ----------
     table, least, bounds, currency, title
-        As of `cprsim.figures.bars.answer`.
+        As of `cprsim.figures.answer.answer`.
     """
     names = _measures(table, least, bounds)
     sheet = Sheet(len(names), sharey=True, y=marks.OVERHEAD)

@@ -17,7 +17,9 @@ def change_future(scenario: Scenario, after_s: float, pace: float = 0.0) -> Scen
     itself included, stay what they are. `pace`: how fast the time after it passes; 2 brings the
     next failure in half the time that it would have taken from there, 0 never.
     """
-    changed, failures = scenario.with_policies(scenario.policies), scenario.failure_model
+    # A new one: a copy would share what was found with the failures as they are.
+    changed = Scenario(**{name: getattr(scenario, name) for name in Scenario.model_fields})
+    failures = scenario.failure_model
     # Where the scenario would keep it; the timeline is no part of the contents of a scenario.
     vars(changed)["failure_model"] = _OtherFuture(
         failures.spec, failures.cluster, failures.job, after_s, pace

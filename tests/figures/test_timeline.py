@@ -17,8 +17,9 @@ from cprsim.figures.texts import percent
 from cprsim.figures.timeline import COLOURS, timeline, timelines
 from cprsim.scenario import Scenario
 from cprsim.sim.history.recorder import History, record
+from tests.by_hand import ASYNC, FULL, PARTIAL
 from tests.figures.reading import boxes_apart, plain, rendered, texts_of
-from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played
+from tests.history.jobs import REPLICATION, played
 
 POLICIES: dict[str, Any] = {
     "full": {"system": "full", "interval": "1 h"},

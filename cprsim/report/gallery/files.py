@@ -30,7 +30,7 @@ def survival(source: PictureSource) -> LogFit:
 def mtbf(source: PictureSource) -> Drawing:
     """MTBF of a job against its number of nodes, as a log has it and by two models."""
     found = mtbf_by_nodes(**_log(source.path))
-    return Drawing("curves:mtbf_by_nodes", found.rows, str(found.source))
+    return Drawing("measured:mtbf_by_nodes", found.rows, str(found.source))
 
 
 def _log(source: Path) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def pls_accuracy(source: PictureSource) -> Drawing:
         name: (each.auc_drop_per_pls, each.up_to) for name, each in findings.slopes(runs).items()
     }
     about = f"What lost samples do to accuracy ({title})"
-    return Drawing("curves:pls_accuracy", points[points["pls"] > 0], slopes, about)
+    return Drawing("measured:pls_accuracy", points[points["pls"] > 0], slopes, about)
 
 
 @register("policy-accuracy", "study", "train-study.csv", one_axes=True)
@@ -69,7 +69,7 @@ def policy_accuracy(source: PictureSource) -> Drawing:
     there = findings.compared_at(runs)
     points = findings.points(there).sort_values("auc_drop", kind="stable")
     about = f"After {there['failures'].iloc[0]} failures ({title})"
-    return Drawing("curves:policy_accuracy", there, points, about)
+    return Drawing("measured:policy_accuracy", there, points, about)
 
 
 @register("predicted-measured", "validation", "train-quick-predicted.csv", one_axes=True)
@@ -93,4 +93,4 @@ def seconds(source: PictureSource) -> Drawing:
             f"{path}: {said}; give what `cprsim validate --out` left, or a table (CSV) with "
             f"columns {', '.join(_SECONDS)}"
         ) from None
-    return Drawing("curves:predicted_measured", table, title)
+    return Drawing("measured:predicted_measured", table, title)
