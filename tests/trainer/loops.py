@@ -1,6 +1,8 @@
 """A training loop as a user has it: a DLRM in one process, and an adapter that leads to it."""
 
 import hashlib
+import sys
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -109,3 +111,27 @@ def train(loop, hooks, first, end=STEPS):
     for step in range(first, end):
         loop.step(batch(step))
         hooks.after_step(batch(step))
+
+
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(policy, folder, stays_at=None):
+    """`stays_at`: the step after which it waits for a line on stdin, so that it can be killed."""
+    torch.set_num_threads(1)
+    loop = Loop()
+    hooks = hooked(loop, policy, Path(folder))
+    first = hooks.restore()
+    say(f"from {first}")
+    for step in range(first, STEPS):
+        train(loop, hooks, step, step + 1)
+        say(f"step {step + 1}")
+        if str(step + 1) == stays_at:
+            sys.stdin.readline()
+    say(f"digest {loop.digest()}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
