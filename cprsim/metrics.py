@@ -145,7 +145,44 @@ def _needed(module: str, package: str) -> ModuleType:
         ) from None
 
 
-class PrometheusExporter:
+#: A metric, its labels, its value, and when it had that, s; None for now.
+_Sample = tuple[Metric, dict[str, str], float, float | None]
+
+_Labels = tuple[tuple[str, str], ...]
+
+
+class _Collector:
+    """A collector of prometheus_client: one metric after the other, and of it label by label."""
+
+    def __init__(self, sample: Callable[[], Iterable[_Sample]]) -> None:
+        self._client = _needed("prometheus_client", "prometheus-client")
+        self._core = _needed("prometheus_client.core", "prometheus-client")
+        self._sample = sample
+
+    def collect(self) -> Iterator[Any]:
+        """The families of metrics as they are now; prometheus_client calls it."""
+        found: dict[
+            Metric, dict[tuple[tuple[str, str], ...], list[tuple[float, float | None]]]
+        ] = {}
+        for metric, labels, value, at_s in self._sample():
+            series = found.setdefault(metric, {})
+            series.setdefault(tuple(labels.items()), []).append((value, at_s))
+        for metric, series in found.items():
+            make = getattr(self._core, f"{metric.kind.capitalize()}MetricFamily")
+            names = [name for name, _ in next(iter(series))]
+            family = make(metric.prometheus, metric.help, labels=names)
+            for labelled, samples in series.items():
+                for value, at_s in samples:
+                    family.add_metric([each for _, each in labelled], value, timestamp=at_s)
+            yield family
+
+    def _written(self, generate: Callable[[Any], bytes]) -> str:
+        registry = self._client.CollectorRegistry()
+        registry.register(self)
+        return generate(registry).decode()
+
+
+class PrometheusExporter(_Collector):
     """A collector of prometheus_client, and its text.
 
     To serve it: `prometheus_client.REGISTRY.register(exporter)`, then
@@ -163,52 +200,11 @@ class PrometheusExporter:
     """
 
     def __init__(self, read: Callable[[], Readable]) -> None:
-        self._client = _needed("prometheus_client", "prometheus-client")
-        self._families = _needed("prometheus_client.core", "prometheus-client")
-        self._read = read
-
-    def collect(self) -> Iterator[Any]:
-        """The families of metrics as they are now; prometheus_client calls it."""
-        families: dict[Metric, Any] = {}
-        for metric, labels, value in self._read().measured():
-            if metric not in families:
-                families[metric] = _family(self._families, metric, labels)
-            families[metric].add_metric(list(labels.values()), value)
-        yield from families.values()
+        super().__init__(lambda: ((*each, None) for each in read().measured()))
 
     def text(self) -> str:
         """In Prometheus' text format."""
-        registry = self._client.CollectorRegistry()
-        registry.register(self)
-        text: bytes = self._client.generate_latest(registry)
-        return text.decode()
-
-
-def _family(families: ModuleType, metric: Metric, labels: Iterable[str]) -> Any:
-    """One of prometheus_client's, still empty."""
-    kind = getattr(families, f"{metric.kind.capitalize()}MetricFamily")
-    return kind(metric.prometheus, metric.help, labels=list(labels))
-
-
-class _Series:
-    """A collector of readings at times: one metric after the other, and of it label by label."""
-
-    def __init__(self, readings: Iterable[tuple[float, Reading]]) -> None:
-        self._families = _needed("prometheus_client.core", "prometheus-client")
-        self._found: dict[Metric, dict[tuple[tuple[str, str], ...], list[tuple[float, float]]]] = {}
-        for at_s, reading in readings:
-            for metric, labels, value in reading.measured():
-                series = self._found.setdefault(metric, {})
-                series.setdefault(tuple(labels.items()), []).append((at_s, value))
-
-    def collect(self) -> Iterator[Any]:
-        """The families of metrics, each sample with its time; prometheus_client calls it."""
-        for metric, series in self._found.items():
-            family = _family(self._families, metric, dict(next(iter(series))))
-            for labels, samples in series.items():
-                for at_s, value in samples:
-                    family.add_metric([label for _, label in labels], value, timestamp=at_s)
-            yield family
+        return self._written(self._client.generate_latest)
 
 
 def openmetrics(readings: Iterable[tuple[float, Reading]]) -> str:
@@ -218,12 +214,9 @@ def openmetrics(readings: Iterable[tuple[float, Reading]]) -> str:
 
     Raises `UsageError` where prometheus-client is not installed.
     """
-    client = _needed("prometheus_client", "prometheus-client")
     exposition = _needed("prometheus_client.openmetrics.exposition", "prometheus-client")
-    registry = client.CollectorRegistry()
-    registry.register(_Series(readings))
-    text: bytes = exposition.generate_latest(registry)
-    return text.decode()
+    samples = [(*each, at_s) for at_s, reading in readings for each in reading.measured()]
+    return _Collector(lambda: samples)._written(exposition.generate_latest)
 
 
 def observe(read: Callable[[], Readable], provider: Any = None) -> None:

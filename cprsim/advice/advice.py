@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.advice.candidates import Candidate, Refused
+from cprsim.advice.candidates import TUNED, Candidate, Refused
 from cprsim.advice.criteria import Criteria
 from cprsim.advice.decision import Decision
 from cprsim.advice.round_numbers import inner
@@ -68,7 +68,7 @@ class Found:
     @property
     def label(self) -> str:
         """Its name without the word that says that its settings were searched."""
-        return self.name.removesuffix(" (tuned)")
+        return self.name.removesuffix(TUNED)
 
     @property
     def needs(self) -> TrainerNeed:

@@ -311,8 +311,8 @@ class _Advisor:
             why_not = _STUCK
         plan = trials.plan(policy)
         if why_not is not None or plan is None:
-            able = None if trials.of_fleet or plan is not None else policy
-            self._refused.append(Refused(candidate.name, candidate.system, why_not or "", able))
+            other = policy if plan is None else None
+            self._refused.append(Refused(candidate.name, candidate.system, why_not or "", other))
             return
         unmet = min(plan.unmet_s / trials.scenario.job.useful_time_s, 1.0)
         self._entrants.append(_Entrant(candidate, plan, trials.loses_nothing(policy), unmet))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -40,10 +40,14 @@ class Candidate:
         return self.origin is not None and not self.tuned
 
 
+#: Ends the name of a candidate whose settings are searched.
+TUNED: Final = " (tuned)"
+
+
 class Refused(NamedTuple):
     """A system, or a policy of the scenario, that can't take part, and why.
 
-    `policy`: what could take part in another job, with more memory to a server for example.
+    `policy`: where this job has no plan for it, but another may, with more memory for example.
     """
 
     name: str
@@ -71,7 +75,7 @@ def asked(
         if policy.system in names
     ]
     searched = [
-        Candidate(f"{each.name} (tuned)", each.policy, each.name, tuned=True) for each in given
+        Candidate(f"{each.name}{TUNED}", each.policy, each.name, tuned=True) for each in given
     ]
     refused: list[Refused] = []
     for system in names:

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
 
 from cprsim.advice.advice import Advice, Found
-from cprsim.advice.candidates import Refused, frozen, with_value
+from cprsim.advice.candidates import frozen, with_value
 from cprsim.advice.search import able, is_able
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.distributions import scaled
@@ -79,6 +80,12 @@ class Parameter(NamedTuple):
             for worlds in (reversed(self.worlds[:at]), self.worlds[at + 1 :])
         )
         return low[-1], high[-1]
+
+    def beyond(self, within: float) -> Iterator[PerturbedScenario]:
+        """Yield the nearest of those that were tried outside that range, on either side."""
+        low, high = map(self.worlds.index, self.range(within))
+        yield from self.worlds[max(low - 1, 0) : low]
+        yield from self.worlds[high + 1 : high + 2]
 
 
 class Doubled(NamedTuple):
@@ -153,10 +160,9 @@ _Change = Callable[[Scenario, float], tuple[Scenario, str] | None]
 def robustness(advice: Advice) -> Robustness | None:
     """Play the best and the next ones where one input is another; None where none is best.
 
-    With their settings as they are: the input was wrong, and nobody knew. Those that this job has
-    no room for may fit where more servers share the tables, with their first settings. Other
-    settings of the same system are no other answer. None for a fleet, too, whose jobs differ as it
-    is.
+    They keep their settings, which were chosen for the input as given. Policies that lack memory in
+    this job may fit where more servers share the tables: they take part with their first settings.
+    Other settings of the best one's system do not. None for a fleet, whose jobs differ anyway.
     """
     best, scenario = advice.best, advice.scenario
     if best is None or advice.of_fleet:
@@ -168,13 +174,13 @@ def robustness(advice: Advice) -> Robustness | None:
         if each.feasible is not False and each.candidate.system != system
     ]
     finalists = [best, *others[: _FINALISTS - 1]]
-    without = [e for e in advice.refused if e.policy is not None and e.system != system]
+    first = {e.name: e.policy for e in advice.refused if e.policy and e.system != system}
     policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
     levers = []
     for name, change in CIRCUMSTANCES.items():
         changed = [(f, _changed(scenario, change, f)) for f in FACTORS]
         worlds = [
-            _world(advice, policies, without, *each, factor) for factor, each in changed if each
+            _world(advice, policies, first, *each, factor) for factor, each in changed if each
         ]
         if len(worlds) > 1:
             levers.append(Parameter(name, tuple(worlds)))
@@ -183,7 +189,7 @@ def robustness(advice: Advice) -> Robustness | None:
         advice.criteria.within,
         tuple(levers),
         {each.name: each.candidate.system for each in finalists}
-        | {each.name: each.system for each in without},
+        | {name: each.system for name, each in first.items()},
         advice.criteria.base,
         tuple(_assumptions(advice, best, policies[best.name])),
     )
@@ -193,18 +199,21 @@ def _played(
     advice: Advice,
     scenario: Scenario,
     policies: Mapping[str, Policy],
-    without: Sequence[Refused] = (),
+    first: Mapping[str, Policy] = MappingProxyType({}),
     most: int = _MOST,
 ) -> dict[str, Trial]:
-    """Replications, up to `most`, of the policies that can be played in a scenario."""
+    """Replications, up to `most`, of the policies that can be played in a scenario.
+
+    `first`: policies whose first settings there are taken.
+    """
     trials = Trials(scenario, advice.criteria, advice.seed)
     playable = {
         name: each
         for name, each in policies.items()
         if trials.plan(each) and not trials.is_hopeless(each)
     }
-    first = {e.name: able(e.policy, trials)[0] for e in without if e.policy is not None}
-    playable |= {name: each for name, each in first.items() if is_able(each, trials)}
+    settled = {name: able(each, trials)[0] for name, each in first.items()}
+    playable |= {name: each for name, each in settled.items() if is_able(each, trials)}
     if not playable:
         return {}
     count = trials.fit([*playable.values()], _WORLD_S, most)
@@ -239,13 +248,13 @@ def _assumptions(advice: Advice, best: Found, choice: Policy) -> Iterator[Double
 def _world(
     advice: Advice,
     policies: Mapping[str, Policy],
-    without: Sequence[Refused],
+    first: Mapping[str, Policy],
     scenario: Scenario,
     value: str,
     factor: float,
 ) -> PerturbedScenario:
     """The policies in a scenario, of which the first is the choice."""
-    played, best = _played(advice, scenario, policies, without), next(iter(policies))
+    played, best = _played(advice, scenario, policies, first), next(iter(policies))
     keeps = {name: _keeps(each, advice.criteria.bounds) for name, each in played.items()}
     kept = {name: played[name].objective for name in played if keeps[name] is not False}
     least = min(kept, key=lambda name: kept[name].mean(), default=None)

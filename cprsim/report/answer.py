@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from cprsim.advice.candidates import TUNED
 from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
 from cprsim.basics.units import format_bytes, format_duration, format_percent, percent
@@ -218,14 +219,17 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     if unknown:
         costs = f"Costs of {best.candidate.system} that are not known"
         yield f"{costs} count as 0: {', '.join(unknown)}."
-    held = {_SHORT.get(e.name, e.name): _held(e, robust.within) for e in robust.levers}
+    named = {_SHORT.get(each.name, each.name): each for each in robust.levers}
+    held = {name: _held(name, each, robust.within) for name, each in named.items()}
     others = [name for name, said in held.items() if not said]
     parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
     if others:
         parts.append(f"if {words.listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
     if parts and len(robust.systems) > 1:
-        beyond = sorted({name for lever in robust.levers for name in _beyond(lever, robust)})
-        otherwise = f"; else {words.listed(beyond).replace(' and ', ' or ')}" if beyond else ""
+        worlds = [world for each in robust.levers for world in each.beyond(robust.within)]
+        least = {world.least for world in worlds if world.least} - {robust.choice}
+        better = sorted({each.removesuffix(TUNED) for each in least})
+        otherwise = f"; else {words.listed(better).replace(' and ', ' or ')}" if better else ""
         yield f"Still the best {', and '.join(parts)}{otherwise}."
 
 
@@ -237,31 +241,20 @@ def _with(each: "Doubled") -> str:
     return _WITH.get(each.name, "with {name} of {value}").format(**each._asdict()) + basis
 
 
-def _held(lever: "Parameter", within: float) -> str:
-    """The range over which the choice stays the best; empty for all that was tried.
+def _held(name: str, lever: "Parameter", within: float) -> str:
+    """The range of an input over which the choice stays the best; empty for all that was tried.
 
     Open where nothing farther was tried.
     """
     low, high = lever.range(within)
-    name, first, last = _SHORT.get(lever.name, lever.name), low.value, high.value
     from_first, to_last = low is lever.worlds[0], high is lever.worlds[-1]
     if from_first and to_last:
         return ""
     if from_first:
-        return f"{name} up to {last}"
+        return f"{name} up to {high.value}"
     if to_last:
-        return f"{name} from {first}"
-    return f"{name} at {first} alone" if low is high else f"{name} {first} to {last}"
-
-
-def _beyond(lever: "Parameter", robust: "Robustness") -> Iterator[str]:
-    """Yield the best policies just outside the range over which the choice stays the best."""
-    low, high = map(lever.worlds.index, lever.range(robust.within))
-    for place in (low - 1, high + 1):
-        if 0 <= place < len(lever.worlds):
-            least = lever.worlds[place].least
-            if least not in {None, robust.choice}:
-                yield str(least).removesuffix(" (tuned)")
+        return f"{name} from {low.value}"
+    return f"{name} at {low.value} alone" if low is high else f"{name} {low.value} to {high.value}"
 
 
 def detail_lines(advice: "Advice") -> Iterator[str]:

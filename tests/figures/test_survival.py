@@ -288,3 +288,8 @@ def test_durations_for_people(seconds: float, text: str) -> None:
 )
 def test_number(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_a_law_without_a_density_has_no_rate() -> None:
+    with pytest.raises(TypeError, match="the uniform law has no density"):
+        Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))

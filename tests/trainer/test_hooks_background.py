@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 
-from cprsim.trainer.hooks.process_state import Image
+from cprsim.trainer.hooks.snapshot import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
@@ -97,7 +97,7 @@ def test_a_failure_waits_for_what_is_under_way(tmp_path):
 ENDS = """
 import concurrent.futures.thread as pools, sys, warnings
 warnings.simplefilter("ignore")
-from cprsim.trainer.hooks.process_state import Image
+from cprsim.trainer.hooks.snapshot import Image
 from tests.trainer import test_hooks_background as it
 from tests.waiting import wait_until
 write = Image.write

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksObserver, HooksWarning
-from cprsim.trainer.hooks.process_state import Image
+from cprsim.trainer.hooks.snapshot import Image
 from cprsim.trainer.hooks.trackers import RowTrackers
 from tests.trainer.loops import STEPS, Adapter, Loop, hooked, scenario, train
 from tests.trainer.test_hooks_adopt import clean, heal

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
-from cprsim.trainer.hooks.process_state import Image, ProcessState
+from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess
+from cprsim.trainer.hooks.snapshot import Image
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S, wait_until
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.trainer import HooksWarning
-from cprsim.trainer.hooks.process_state import Image
+from cprsim.trainer.hooks.snapshot import Image
 from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, hooked, job, train
 
 POLICIES = ["cpr-mfu", "cpr-ssu", "cpr-scar"]

@@ -92,19 +92,20 @@ class Law(ABC):
         until = ((alive[1:] + alive[:-1]) / 2 * np.diff(t)).sum()
         return float(1 - alive[-1]), float(until)
 
+
+class FailureLaw(Law):
+    """A law with a density, of lives that end in a failure: one that can be fitted."""
+
+    @abstractmethod
     def hazard(self, age: Floats) -> Floats:
-        """Failure rate at that age (> 0, any shape): density / survival.
+        """Failure rate at that age (> 0, any shape): density / survival."""
 
-        Of laws that can be fitted, as is `quantile`.
-        """
-        raise NotImplementedError
-
+    @abstractmethod
     def quantile(self, survival: Floats) -> Floats:
         """Durations that are outlasted with these chances (between 0 and 1; any shape)."""
-        raise NotImplementedError
 
 
-class AgeingLaw(Law):
+class AgeingLaw(FailureLaw):
     """A law of one shape, whose failure rate goes with age. Its logarithms hold far in its tail."""
 
     @abstractmethod

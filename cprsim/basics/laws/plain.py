@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cprsim.basics.laws.law import Floats, Law, Size
+from cprsim.basics.laws.law import FailureLaw, Floats, Law, Size
 
 
-class Exponential(Law):
+class Exponential(FailureLaw):
     """Failures at one rate, whatever the age."""
 
     def __init__(self, mean: float) -> None:

@@ -9,22 +9,19 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
 from torch.optim import Optimizer
 
 from cprsim.basics.files import sync_folder
-from cprsim.basics.interrupts import Ended, Threads
+from cprsim.basics.interrupts import Threads
 from cprsim.contract import Plan, Save
 from cprsim.contract.actions import Since
 from cprsim.errors import RunError, UsageError
@@ -37,76 +34,14 @@ from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
 from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.ranks import Least, OneProcess, Ranks, agreed
 from cprsim.trainer.hooks.sharded import filled, is_sharded, merged
+from cprsim.trainer.hooks.snapshot import Image, Snapshot
 from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers
 from cprsim.trainer.hooks.updates import UpdateCount, UpdatedRows, UpdateGate
-from cprsim.trainer.store.files import Arrays
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 
 _Batch = TypeVar("_Batch")
 #: Threads that write: most of the time they wait for the disk.
 _WRITERS = 8
-
-
-class Image(NamedTuple):
-    """A copy for a store: all rows, or the rows `ids`, or the dense part.
-
-    `since`: the checkpoint that the rows are on top of, as in `Save`. `keeps`: steps of older
-    checkpoints that stay.
-    """
-
-    store: CheckpointStore
-    arrays: Arrays
-    ids: NDArray[np.int64] | None = None
-    since: Since | None = None
-    keeps: frozenset[int] = frozenset()
-
-    def write(self, step: int, returns_to: Collection[int]) -> int:
-        """Store it, and keep what the job may still return to; return the bytes written."""
-        return self.store.write(step, self.arrays, self.ids, returns_to, self.since, self.keeps)
-
-
-@dataclass
-class Snapshot:
-    """Copies of all that a save stores, and their files, once these are being written.
-
-    `chosen`: the rows that a tracker chose, or None. `modified`: whether it has the modified rows
-    only. `whole_bytes`: size of a save of everything.
-    """
-
-    images: Sequence[Image] = ()
-    chosen: RowIds | None = None
-    modified: bool = False
-    whole_bytes: int = 1
-    files: Sequence[Future[int]] = ()
-    ended: Ended[int] = field(default_factory=Ended)
-
-    @property
-    def whole(self) -> bool:
-        """True if it has all rows."""
-        return self.chosen is None and not self.modified
-
-    def watch(self, *files: Future[int]) -> None:
-        """Take these for its files."""
-        self.files = [self.ended.watch(each) for each in files]
-
-    def fail(self, error: Exception) -> None:
-        """Note that it can't be written."""
-        failed: Future[int] = Future()
-        failed.set_exception(error)
-        self.watch(failed)
-
-    def done(self) -> bool:
-        """Return whether all files are written, or have failed."""
-        return all(each in self.ended for each in self.files)
-
-    def result(self) -> tuple[int, Exception | None]:
-        """Wait for all files; return the bytes written, and the error of the first that failed."""
-        for each in self.files:
-            self.ended.wait(each)
-        try:
-            return sum(each.result() for each in self.files), None
-        except Exception as error:
-            return 0, error
 
 
 class _Wanted(NamedTuple):

@@ -13,9 +13,10 @@ from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave, tell
-from cprsim.trainer.hooks.process_state import Image, ProcessState, Snapshot
+from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
 from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
+from cprsim.trainer.hooks.snapshot import Image, Snapshot
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.store.store import most_bytes
 
