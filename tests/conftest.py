@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing.util
+import os
 import resource
 import subprocess
 import sys
@@ -110,7 +111,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     path might be too long for every test after it in the same process.
     """
     multiprocessing.util.get_temp_dir()
-    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+    compiles = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+    first = not hasattr(session.config, "workerinput")  # not a process of xdist's
+    if first and compiles and not session.config.option.collectonly:
         ready = "from cprsim.runs.engines import prepare; prepare(['batch'])"
         subprocess.run([sys.executable, "-c", ready], check=True)
 

@@ -1,31 +1,36 @@
 """Change one place of the code at a time, and see whether the quick tests notice.
 
 Run `python -m tools.mutants COUNT [SEED]`. Mutants are drawn at random from all places of
-`ROOMS`: a comparison, an operation, a number or a condition becomes another. Tests of the room come
-first, then all quick ones. It lists the mutants that no test notices, and their share. Everything
-happens in a copy of the repository, a process a mutant; libraries are imported once.
+`ROOMS`: a comparison, an operation, a number or a condition becomes another. All quick tests run
+once, to see which functions each of them calls; of a mutant those run that call its function, the
+quickest first. It lists the mutants that no test notices, and their share. Everything happens in a
+copy of the repository, a process a mutant; libraries are imported once, and nothing is compiled:
+compiled code would not show its calls, and gives the same results.
 """
 
+import ast
 import importlib
+import json
+import math
 import os
 import random
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from types import FrameType
+from typing import Any, Final, NamedTuple
+
+import pytest
 
 from tools.paths import ROOT
 
-#: Rooms by the tests that are likeliest to notice a mutant.
-ROOMS: Final = {
-    "machine": ("tests/sim", "tests/batch", "tests/policies", "tests/properties"),
-    "formulas": ("tests/formulas", "tests/policies", "tests/advice"),
-    "runs/selection": ("tests/selection", "tests/advice", "tests/sweeps"),
-}
+#: Rooms of rules; other rooms print, draw or store results.
+ROOMS: Final = ("machine", "formulas", "runs/selection")
 _LIBRARIES: Final = (
     *("numpy", "scipy.stats", "scipy.optimize", "pandas", "numba", "simpy", "pydantic"),
     *("matplotlib.figure", "typer", "rich.table"),
@@ -36,7 +41,12 @@ _PAIRS: Final = (
 )
 #: Tokens that become others; a number becomes the next one.
 _OTHERS: Final = dict(pair.split(" ") for pair in _PAIRS)
-_LONGEST_S: Final = 600  # of one mutant; a loop without an end is noticed, too
+#: Of the tests of a mutant: a loop without an end is noticed, too.
+_LONGEST_S: Final = 900.0
+#: Of a test; those that take longer uncompiled are left out.
+_LONGEST_TEST_S: Final = 60
+#: How many tests go first: most mutants are noticed by one of them, within seconds.
+_FIRST: Final = 25
 
 
 class Mutant(NamedTuple):
@@ -49,7 +59,7 @@ class Mutant(NamedTuple):
     new: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.old} -> {self.new}"
+        return f"{self.path}:{self.line}:{self.column}: {self.old} -> {self.new}"
 
     def put(self, text: str) -> str:
         """Return the text of the file with the mutant in it."""
@@ -58,6 +68,17 @@ class Mutant(NamedTuple):
         end = self.column + len(self.old)
         lines[self.line - 1] = f"{line[: self.column]} {self.new} {line[end:]}"
         return "".join(lines)
+
+    def function(self) -> str:
+        """Return the innermost function around it, as `Calls` names it; "" if there is none."""
+        tree = ast.parse((ROOT / self.path).read_text(encoding="utf-8"))
+        around = [
+            min(each.lineno for each in (node, *node.decorator_list))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+            and node.body[0].lineno <= self.line <= (node.end_lineno or 0)
+        ]
+        return f"{self.path}:{max(around)}" if around else ""
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
@@ -75,46 +96,149 @@ def mutants(path: Path) -> Iterator[Mutant]:
             before = text.strip()
 
 
-def is_noticed(mutant: Mutant, folder: Path) -> bool:
+class Calls:
+    """A plugin of pytest: which functions of `ROOMS` a test calls, and how long it takes.
+
+    `of_tests[test]` is `[seconds, [function, ...]]`, a function by file and line.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.of_tests: dict[str, tuple[float, list[str]]] = {}
+        self.failed: list[str] = []
+        self._folder = f"{folder}/"
+        self._rooms = tuple(f"{folder}/cprsim/{each}/" for each in ROOMS)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Leave out what fails without any mutant."""
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Watch what a test calls, and what the fixtures do that are made for it."""
+        called = set()
+
+        def watch(frame: FrameType, _event: str, _argument: object) -> None:
+            called.add(frame.f_code)
+
+        begins_s = time.perf_counter()
+        threading.settrace(watch)
+        sys.settrace(watch)
+        result = yield
+        sys.settrace(None)
+        threading.settrace(None)
+        self.of_tests[item.nodeid] = (
+            time.perf_counter() - begins_s,
+            sorted(
+                f"{each.co_filename.removeprefix(self._folder)}:{each.co_firstlineno}"
+                for each in called
+                if each.co_filename.startswith(self._rooms)
+            ),
+        )
+        return result
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests that call a mutant's function, the quickest first.
+
+        Outside functions, those that call any function of the file.
+        """
+        function = mutant.function()
+        calls = sorted(
+            (took_s, test)
+            for test, (took_s, functions) in self.of_tests.items()
+            if function in functions
+            or (not function and any(each.startswith(f"{mutant.path}:") for each in functions))
+        )
+        return [test for _, test in calls]
+
+
+class InOrder:
+    """A plugin of pytest: tests in an order of their own."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self._places = {each: place for place, each in enumerate(tests)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort what was collected."""
+        items[:] = sorted(
+            (each for each in items if each.nodeid in self._places),
+            key=lambda each: self._places[each.nodeid],
+        )
+
+
+def _noticed(code: int) -> bool:
+    """Tests failed, could not be read or were killed; 5 is said where none ran."""
+    return code not in {0, 5}
+
+
+def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
     """Return whether a quick test fails where a copy of the repository has the mutant."""
     path = folder / mutant.path
     text = path.read_text(encoding="utf-8")
-    room = next(each for each in ROOMS if mutant.path.startswith(f"cprsim/{each}/"))
     path.write_text(mutant.put(text), encoding="utf-8")
+    tests = calls.tests(mutant)
     try:
-        return any(_fails(folder, tests) for tests in (ROOMS[room], ("tests",)))
+        return any(
+            _noticed(_in_a_process(lambda some=some: _run(folder, some)))
+            for some in (_of_few_files(tests), tests)
+        )
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def _fails(folder: Path, tests: tuple[str, ...]) -> bool:
+def _of_few_files(tests: list[str]) -> list[str]:
+    """The first tests of the first files: a file takes a moment to be read."""
+    files = list(dict.fromkeys(each.partition("::")[0] for each in tests))[:5]
+    return [each for each in tests if each.partition("::")[0] in files][:_FIRST]
+
+
+def _in_a_process(what: Callable[[], int], longest_s: float = _LONGEST_S) -> int:
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            code = _tested(folder, tests)
+            with Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            code = what()
         finally:
             os._exit(code)
-    ends_s = time.monotonic() + _LONGEST_S
+    ends_s = time.monotonic() + longest_s
     while time.monotonic() < ends_s:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) != 0
-        time.sleep(0.2)
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
     os.kill(child, 9)
     os.waitpid(child, 0)
-    return True
+    return 1
 
 
-def _tested(folder: Path, tests: tuple[str, ...]) -> int:
-    import pytest  # noqa: PLC0415  (in the process of the mutant alone)
-
+def _run(folder: Path, tests: list[str], plugin: object = None) -> int:
     os.chdir(folder)
     sys.path.insert(0, str(folder))
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-        return int(pytest.main(["-x", "-q", "--quick", "-p", "no:cacheprovider", *tests]))
+    files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
+    options = ("-q", "--quick", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
+    plugins: list[Any] = [plugin or InOrder(tests)]
+    stops = ("--timeout", f"{_LONGEST_TEST_S}") if plugin else ("-x",)
+    return int(pytest.main([*options, *stops, *files], plugins=plugins))
+
+
+def _all_calls(folder: Path) -> Calls:
+    calls = Calls(folder)
+    kept = folder / "calls.json"
+
+    def watched() -> int:
+        code = _run(folder, ["tests"], calls)
+        for each in calls.failed:
+            calls.of_tests.pop(each, None)
+        kept.write_text(json.dumps(calls.of_tests), encoding="utf-8")
+        return code
+
+    _in_a_process(watched, math.inf)
+    calls.of_tests = json.loads(kept.read_text(encoding="utf-8"))
+    return calls
 
 
 def main(count: int, seed: int = 0) -> None:
@@ -124,19 +248,18 @@ def main(count: int, seed: int = 0) -> None:
     folder = scratch / ROOT.name
     ignored = shutil.ignore_patterns(".git", ".venv", "build", ".mypy_cache")
     shutil.copytree(ROOT, folder, ignore=ignored)
-    os.environ |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / ".numba")}
+    os.environ |= {"PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": "1"}
     for name in _LIBRARIES:
         importlib.import_module(name)
     paths = [path for room in ROOMS for path in sorted((ROOT / "cprsim" / room).rglob("*.py"))]
     drawn = random.Random(seed).sample([each for path in paths for each in mutants(path)], count)
+    calls = _all_calls(folder)
+    sys.stdout.write(f"{len(calls.of_tests)} tests, {len(calls.failed)} fail uncompiled\n")
     kept = 0
-    for tests in ROOMS.values():
-        if _fails(folder, tests):
-            sys.exit(f"{', '.join(tests)}: fail without any mutant")
     for number, mutant in enumerate(drawn, 1):
-        noticed = is_noticed(mutant, folder)
+        noticed = is_noticed(mutant, folder, calls)
         kept += noticed
-        said = "" if noticed else f"  NOT NOTICED: {mutant}"
+        said = "" if noticed else f"  NOT NOTICED by {len(calls.tests(mutant))} tests: {mutant}"
         sys.stdout.write(f"{number} of {count}, {kept} noticed{said}\n")
         sys.stdout.flush()
     shutil.rmtree(scratch)

@@ -123,7 +123,7 @@ def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path)
 
 def test_the_names_of_new_folders_are_kept_once(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("cprsim.trainer.hooks.process_state.sync_folder", synced.append)
+    monkeypatch.setattr("cprsim.trainer.hooks.checkpoints.sync_folder", synced.append)
     it = hooks(Held(), tmp_path / "it", "full")
     it.restore()
     steps(it, 5)

@@ -50,7 +50,9 @@ class World(HooksObserver):
             return self.chosen
 
         def tried(image, *more):
-            if self.full == "disk" or (self.full and image.store is self.hooks._state.dense):
+            if self.full == "disk" or (
+                self.full and image.store is self.hooks._state.checkpoints.dense
+            ):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(image, *more)
 

@@ -113,7 +113,7 @@ def alone(rank, together):
 
 def no_room(patch, rank):
     """The disk of a process is full."""
-    write, stores = Image.write, rank.hooks._state.stores
+    write, stores = Image.write, rank.hooks._state.checkpoints.stores
 
     def refuses(self, step, returns_to):
         if self.store in stores:
@@ -186,7 +186,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
         assert told[0].bytes_saved == sum(rank.hooks.summary.bytes_saved for rank in ranks)
     both(lambda rank: rank.train(27, 35), ranks)
     # Both save at the same steps, so that there is a checkpoint that all have.
-    steps = [{*rank.hooks._state.steps} for rank in ranks]
+    steps = [{*rank.hooks._state.checkpoints.steps} for rank in ranks]
     assert max(steps[0]) == max(steps[1]) > 27
     again = [Rank(n, tmp_path, together, policy) for n in range(2)]
     assert both(lambda rank: rank.hooks.restore(), again) == [max(steps[0])] * 2
@@ -197,7 +197,7 @@ def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_late
     _, ranks = survivor_ahead(both, tmp_path)
     assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
     both(lambda rank: rank.train(25, 31), ranks)
-    assert [max(rank.hooks._state.steps) for rank in ranks] == [30, 30]
+    assert [max(rank.hooks._state.checkpoints.steps) for rank in ranks] == [30, 30]
 
 
 def test_a_process_may_move_its_folder(both, tmp_path):
@@ -224,7 +224,7 @@ def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again
     assert [rank.hooks.noticed for rank in ranks] == [False, False]
     both(lambda rank: rank.train(3, 4), ranks)
     assert [rank.hooks.noticed for rank in ranks] == [True, True]
-    assert [max(rank.hooks._state.steps) for rank in ranks] == [4, 4]
+    assert [max(rank.hooks._state.checkpoints.steps) for rank in ranks] == [4, 4]
     both(lambda rank: rank.train(4, 6), ranks)  # once is enough
 
 

@@ -139,6 +139,7 @@ class TrainerHooks(Generic[_Batch]):
         self._servers = scenario.cluster.parameter_servers
         folders = Path(folder), [Path(each) for each in earlier]
         self._state = ProcessState(adapter, *folders, scenario, plan, seed, system)
+        self._checkpoints = self._state.checkpoints
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
         self._planned_save_s = 0.0
@@ -175,18 +176,18 @@ class TrainerHooks(Generic[_Batch]):
         self._job.watch.start()
         self._job.watch.reattribute("load")
         state = self._state
-        begun = state.begin(self._ranks)
+        begun = self._checkpoints.begin(self._ranks)
         self._just_restored = True
-        done = self._ranks.least(state.newest)
+        done = self._ranks.least(self._checkpoints.newest)
         if done > self._job.steps:
             raise UsageError(
-                f"steps = {self._job.steps}: the folder {state.path} has a checkpoint of step "
-                f"{done}; give as many or more, those of the whole job"
+                f"steps = {self._job.steps}: the folder {self._checkpoints.path} has a checkpoint "
+                f"of step {done}; give as many or more, those of the whole job"
             )
         for each in [*state.missing(self._ranks.total)]:  # which all ask for before any may raise
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
-            planned = bool(self._ranks.least(int(state.stopped)))
+            planned = bool(self._ranks.least(int(self._checkpoints.stopped)))
             return self._recover(range(self._servers), True, everything=True, planned=planned)
         self._saves.first(0)
         self._started = self._unchecked = True
@@ -207,7 +208,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._state.stopped = self._just_restored = False
+        self._checkpoints.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             for name, table in self._state.check():
@@ -244,8 +245,8 @@ class TrainerHooks(Generic[_Batch]):
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        self._state.stopped = self._saves.everything(self._plan.last_save)
-        return self._state.stopped
+        self._checkpoints.stopped = self._saves.everything(self._plan.last_save)
+        return self._checkpoints.stopped
 
     def updating(self) -> AbstractContextManager[None]:
         """In this block rows may be updated, in any thread: no save copies them meanwhile.
@@ -334,7 +335,7 @@ class TrainerHooks(Generic[_Batch]):
                     f"on_failure(): shard {missing[0]} of a process that has just been started is "
                     "lost as well; name it in all processes"
                 )
-            self._state.replace()
+            self._checkpoints.replace()
             self._job.watch.start()
             self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
@@ -382,7 +383,7 @@ class TrainerHooks(Generic[_Batch]):
         job.step = step
         job.controller.tell(Resumed(job.clock, ()))
         self._state.forget()
-        self._state.stopped = False
+        self._checkpoints.stopped = False
         job.watch.switch("save")
         job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
         error = self._saves.renew(step)
@@ -453,7 +454,7 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
-        self._state.stopped = True  # a job that is prolonged has not failed
+        self._checkpoints.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 
@@ -483,7 +484,7 @@ class TrainerHooks(Generic[_Batch]):
         else:
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._state.stopped = False
+        self._checkpoints.stopped = False
         if everything and not self._started:
             self._saves.adopt(job.step)
         latest = self._latest(job.usable.last.step)  # which all processes ask for

@@ -77,7 +77,7 @@ class Saves:
     ) -> None:
         self.counts = dict.fromkeys(_COUNTS, 0)
         self._state, self._job, self._ranks = state, job, ranks
-        self._observers, self._twins = observers, twins
+        self._observers, self._twins, self._checkpoints = observers, twins, state.checkpoints
         self._under_way: _UnderWay | None = None
         self.everywhere = 0
         self._all_rows: int | None = None  # the step of the last save of all rows
@@ -95,20 +95,20 @@ class Saves:
         state = self._state
         snapshot = state.snapshot(step, Save(), step, self._accounts(self._job.usable))
         self._check_room(snapshot.images)
-        with agreed(self._ranks, *state.unstored):
+        with agreed(self._ranks, *self._checkpoints.unstored):
             state.write(step, snapshot, returns_to=())
             _, error = snapshot.result()
             if error is not None:
                 raise error
-            state.keep_names()
+            self._checkpoints.keep_names()
         self.everywhere = step
         return snapshot
 
     def adopt(self, step: int) -> None:
         """Store what was loaded from folders of processes before, if it was."""
-        if self._state.moved:
+        if self._checkpoints.moved:
             self.first(step)
-            self._state.claim(self._ranks)
+            self._checkpoints.claim(self._ranks)
 
     def renew(self, step: int) -> RunError | None:
         """Store everything apart from all checkpoints before, which go once all have stored it.
@@ -119,12 +119,12 @@ class Saves:
         """
         state, snapshot = self._state, None
         try:
-            state.renew(self._ranks)
+            self._checkpoints.renew(self._ranks)
             snapshot = self.first(step)
         except RunError as error:
             return error
         finally:
-            state.settle_on(snapshot is not None, self._ranks)
+            self._checkpoints.settle_on(snapshot is not None, self._ranks)
         self._all_rows = step
         state.saved(snapshot, sure=True)
         return None
@@ -200,7 +200,7 @@ class Saves:
         """Settle after a failure: a save under way counts if all processes have it."""
         under_way = self._under_way
         size, error = (0, None) if under_way is None else under_way.snapshot.result()
-        self.everywhere = self._ranks.least(self._state.newest)
+        self.everywhere = self._ranks.least(self._checkpoints.newest)
         self._under_way = None  # not before: another may be lost here, and then all begin again
         if under_way is None:
             return
@@ -212,7 +212,7 @@ class Saves:
     def _begun(self, save: Save) -> _UnderWay:
         """Begin to write a snapshot; an error shows when the save is settled."""
         job, state = self._job, self._state
-        first = min(state.steps, default=0)
+        first = min(self._checkpoints.steps, default=0)
         usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         found = _UnderWay(job.step, save, usable, time.monotonic())
         job.watch.stop()
@@ -288,7 +288,10 @@ class Saves:
         by_rows = self._state.by_rows
         most = sum(most_bytes(size, by_rows) for size in rows)
         most += _MOST_DENSE * dense if by_rows else most_bytes(dense, deltas=False)
-        need, folder = max(sum(rows) + dense, most - self._state.freed), self._state.path
+        need, folder = (
+            max(sum(rows) + dense, most - self._checkpoints.freed),
+            self._checkpoints.path,
+        )
         folder.mkdir(parents=True, exist_ok=True)
         free, disk = shutil.disk_usage(folder).free, f"{platform.node()} {folder.stat().st_dev}"
         mine = {"need": need, "free": free, "disk": disk, "folder": str(folder)}

@@ -5,8 +5,9 @@ look at a batch, since updates are counted row by row anyway (`UpdateCount`): MF
 counts, and SCAR compares the rows that have any.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -14,8 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.contract import Tracking
+from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds
 from cprsim.rows.trackers.contract import distinct
+from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.layout import Layout, RowRange
 
 #: The tensor in use of a range of rows, which SCAR compares with a copy; or a function that returns
 #: a number of each row that grows as the row moves.
@@ -116,3 +120,43 @@ class Movement:
         """Note that these rows have been saved."""
         ids = torch.as_tensor(rows, device=self._saved.device)
         self._saved[ids] = self._moved()[ids]
+
+
+def tracked_rows(
+    adapter: ShardAdapter[Any],
+    layout: Layout,
+    tables: Collection[int],
+    by_values: bool,
+    shard: int | None = None,
+) -> dict[range, LiveRows]:
+    """Return the tracked rows of all shards, or of one, with what SCAR compares.
+
+    `tables`: those that are tracked. `by_values`: whether SCAR tracks them.
+    """
+    live, found = layout.tensors(adapter.shards()), dict[range, LiveRows]()
+    for part in layout.parts:
+        if part.table not in tables or shard not in {None, part.shard}:
+            continue
+        found[part.numbers] = weights = live[part][0]
+        if by_values and hasattr(adapter, "movement"):
+            found[part.numbers] = partial(_moved, adapter, part)
+        elif by_values and weights.device.type != "cpu":
+            raise UsageError(
+                f"shards(): table {part.table} is on {weights.device}, and scar compares rows "
+                "in CPU memory; keep them there, give the adapter movement(), or take a policy "
+                "whose tracker is mfu or ssu"
+            )
+    return found
+
+
+def _moved(adapter: Any, part: RowRange) -> Tensor:
+    """Return how far the rows of a part have moved, as the adapter has it."""
+    parts, moved = adapter.shards()[part.shard], list(adapter.movement().get(part.shard, ()))
+    if [each.shape for each in moved] != [(len(each.weights),) for each in parts]:
+        raise UsageError(
+            f"movement(): give for shard {part.shard} a tensor of shape (rows,) for each part "
+            "that shards() gives"
+        )
+    places = [(each.table, each.first) for each in parts]
+    found: Tensor = moved[places.index((part.table, part.first))]
+    return found.detach()
