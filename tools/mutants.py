@@ -221,8 +221,9 @@ def _run(folder: Path, tests: list[str], plugin: object = None) -> int:
     files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
     options = ("-q", "--quick", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
     plugins: list[Any] = [plugin or InOrder(tests)]
-    stops = ("--timeout", f"{_LONGEST_TEST_S}") if plugin else ("-x",)
-    return int(pytest.main([*options, *stops, *files], plugins=plugins))
+    stops = () if plugin else ("-x",)
+    longest = ("--timeout", f"{_LONGEST_TEST_S if plugin else 3 * _LONGEST_TEST_S}")
+    return int(pytest.main([*options, *stops, *longest, *files], plugins=plugins))
 
 
 def _all_calls(folder: Path) -> Calls:
