@@ -1,11 +1,11 @@
 """Change one place of the code at a time, and see whether the quick tests notice.
 
 Run `python -m tools.mutants COUNT [SEED]`. Mutants are drawn at random from all places of
-`ROOMS`: a comparison, an operation, a number or a condition becomes another. All quick tests run
-once, to see which functions each of them calls; of a mutant those run that call its function, the
-quickest first. It lists the mutants that no test notices, and their share. Everything happens in a
-copy of the repository, a process a mutant; libraries are imported once, and nothing is compiled:
-compiled code would not show its calls, and gives the same results.
+`ROOMS`: a comparison, an operation, a number or a condition becomes another. Quick tests that play
+jobs run once, to see which functions each of them calls; of a mutant those run that call its
+function, the quickest first. It lists the mutants that no test notices, and their share. Everything
+happens in a copy of the repository, a process a mutant; libraries are imported once, and nothing is
+compiled: compiled code would not show its calls, and gives the same results.
 """
 
 import ast
@@ -29,6 +29,14 @@ import pytest
 
 from tools.paths import ROOT
 
+#: Tests that play jobs, and so call what is in `ROOMS`.
+_TESTS: Final = tuple(
+    f"tests/{each}"
+    for each in (
+        *("batch", "clusters", "contract", "fleets", "formulas", "policies", "properties"),
+        *("selection", "sim", "sweeps"),
+    )
+)
 #: Rooms of rules; other rooms print, draw or store results.
 ROOMS: Final = ("machine", "formulas", "runs/selection")
 _LIBRARIES: Final = (
@@ -231,7 +239,7 @@ def _all_calls(folder: Path) -> Calls:
     kept = folder / "calls.json"
 
     def watched() -> int:
-        code = _run(folder, ["tests"], calls)
+        code = _run(folder, [*_TESTS], calls)
         for each in calls.failed:
             calls.of_tests.pop(each, None)
         kept.write_text(json.dumps(calls.of_tests), encoding="utf-8")
