@@ -85,16 +85,9 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Range:
-    """All values from `low` to `high`, evenly spread or evenly spread over their logarithms.
+    """All values from `low` to `high`, evenly spread, or `logarithmic`: over their logarithms.
 
-    Parameters
-    ----------
-    low, high
-        Ends, in the base unit of `units`, or bare numbers.
-    logarithmic
-        Whether the spread is even over the logarithms.
-    units
-        Unit to its factor, for quantities; None for bare numbers.
+    Ends are in the base unit of `units`; bare numbers where that is None.
     """
 
     low: float
@@ -119,16 +112,9 @@ class Range:
 def expand(text: str, whole: bool, what: str) -> list[Any]:
     """Return the values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
 
-    `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`.
-
-    Parameters
-    ----------
-    text
-        E.g. `"14 h,28 h"`. Values are TOML where they parse, else strings.
-    whole
-        Whether values of `lin` and `log` are rounded to whole numbers.
-    what
-        Whose values they are, for the fault.
+    `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`. Values are TOML where they parse, else strings.
+    `whole`: whether those of `lin` and `log` are rounded to whole numbers. `what`: whose values
+    they are, for the fault.
     """
     values: list[Any] = []
     for part in _parts(text):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from cprsim.runs.summaries import finite
+from cprsim.runs.summaries import Mean, finite
 from cprsim.sweeps.best import TOLD, SweepVerdict, circumstances, policy_and_rest
 from cprsim.sweeps.values import si_column
 
@@ -37,14 +37,9 @@ def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]
     return table
 
 
-def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
-    """Return a list for JSON; numbers that are not finite are null."""
-    return [_entry(each) for each in verdicts]
-
-
 def _row(verdict: SweepVerdict) -> dict[str, Any]:
     certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
-    rivals = [each.plan.policy for each in verdict.tied]
+    rivals = dict.fromkeys(each.plan.policy for each in verdict.tied)
     row: dict[str, Any] = {
         "point": verdict.point,
         "verdict": verdict.verdict,
@@ -53,9 +48,7 @@ def _row(verdict: SweepVerdict) -> dict[str, Any]:
         "tied_with": tuple(each.label for each in verdict.tied),
         "same_as": tuple(labels[i] for i in certificate.same),
         # Empty where the policy is clear, if not its choices.
-        "rivals": tuple(
-            dict.fromkeys(each for each in rivals if best and each != best.plan.policy)
-        ),
+        "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
         "candidates": sum(each is not False for each in certificate.kept),
         "failed": verdict.failed,
         "left_out": verdict.left_out,
@@ -73,8 +66,12 @@ def _row(verdict: SweepVerdict) -> dict[str, Any]:
     return row
 
 
-def _entry(verdict: SweepVerdict) -> dict[str, Any]:
-    row = _row(verdict)
+def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
+    """Return a list for JSON; numbers that are not finite are null."""
+    return [_entry(verdict, _row(verdict)) for verdict in verdicts]
+
+
+def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
     found = {
         "point": verdict.point,
         "values": verdict.values,
@@ -98,5 +95,5 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
 
 
 def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
-    mean, *ends = (finite(row.get(f"{name}{end}", math.nan)) for end in ("", "_low", "_high"))
-    return {"mean": mean, "ci95": ends}
+    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+    return Mean(*ends).document()

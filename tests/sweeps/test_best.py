@@ -17,9 +17,9 @@ from cprsim.runs.measures import MEASURES, Basis
 from cprsim.runs.selection.bounds import Quality
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
-from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, choices, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.display import _notes, best_table
-from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.verdicts import entries, tabulated
@@ -36,7 +36,7 @@ class Told:
     """
 
     times: int = 20
-    points: list[StoredPoint] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
     results: list[list[Played]] = field(default_factory=list)
 
     @property
@@ -50,12 +50,13 @@ class Told:
             errors: dict[str, str] | None = None,
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
         count = 9 if done and not error else None
-        self.points.append(StoredPoint(
+        self.points.append(Point(
             len(self.points), values, 1.0, count, error, errors or {}))  # fmt: skip
-        self.results.append([self._told(name, each) for name, each in policies.items()])
+        told = [self._told(self.points[-1], name, each) for name, each in policies.items()]
+        self.results.append(told)
         return self
 
-    def _told(self, policy: str, told: Any) -> Played:
+    def _told(self, point: Point, policy: str, told: Any) -> Played:
         overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
         overheads = np.tile(overheads, self.times)
         measures = np.zeros((len(MEASURES), len(overheads)))
@@ -64,7 +65,7 @@ class Told:
         measures[list(MEASURES).index("pls")] = 2 * lost
         measures[list(MEASURES).index("updates_lost")] = lost
         plan = PointPlan(policy, "full", "full", 3600.0, 0.0, not lost, Basis(*[math.nan] * 6))
-        return Played(plan, measures)
+        return Played(plan, point.number, choices(point, policy), measures)
 
 
 def found(told: Told, *bounds: float | None) -> list[SweepVerdict]:
