@@ -162,15 +162,7 @@ class Gamma(AgeingLaw):
         return over, self.mean * _lower_gamma(self._shape + 1, ratio) + limit * (1 - over)
 
     def hazard(self, age: Floats) -> Floats:
-        from scipy.special import gammaincc, gammaln  # noqa: PLC0415
-
-        shape, x = self._shape, self._x(age)
-        survival = np.asarray(gammaincc(shape, x), dtype=np.float64)
-        far = survival < _TINY
-        near = np.where(far, 1.0, survival)
-        rates = np.exp(shape * np.log(x) - x - float(gammaln(shape)) - np.log(near))
-        rates[far] = 1 / _fraction(shape, x[far])
-        return rates / age
+        return gamma_tail(self._shape, self._x(age))[1] / age
 
     def quantile(self, survival: Floats) -> Floats:
         from scipy.special import gammainccinv  # noqa: PLC0415
@@ -218,6 +210,20 @@ def _lower_gamma(shape: float, x: float) -> float:
         term *= x / place
         total += term
     return min(total * math.exp(shape * math.log(x) - x - math.lgamma(shape)), 1.0)
+
+
+def gamma_tail(k: float, z: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of the survival at `z` of a gamma law of scale 1, and z times its hazard there."""
+    from scipy.special import gammaincc, gammaln  # noqa: PLC0415
+
+    survival = np.asarray(gammaincc(k, z), dtype=np.float64)
+    log_density = k * np.log(z) - z - float(gammaln(k))  # times z
+    with np.errstate(divide="ignore"):
+        log_survival = np.log(survival)
+    far = survival < _TINY
+    if far.any():
+        log_survival[far] = log_density[far] + np.log(_fraction(k, z[far]))
+    return log_survival, np.exp(log_density - log_survival)
 
 
 def _fraction(k: float, z: Floats) -> Floats:
