@@ -145,9 +145,7 @@ class OfNever:
 
 def test_a_sweep_can_end():
     def make() -> tuple[Callable[[], None], Callable[[], None]]:
-        outcomes = Driver(
-            OfNever(), repeat(Task(0, "", ("full",), 1, None, 0)), print
-        ).outcomes()
+        outcomes = Driver(OfNever(), repeat(Task(0, "", ("full",), 1, None, 0)), print).outcomes()
         return lambda: next(outcomes) and None, outcomes.close
 
     assert at_any_instant(make) > 40

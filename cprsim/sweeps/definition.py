@@ -13,7 +13,7 @@ from cprsim.contract import Plan, Policy
 from cprsim.errors import CprsimError, UsageError
 from cprsim.scenario import Scenario
 
-#: Of what is compared, what is told with both values.
+#: Entries whose two values an error shows, each with the words before them.
 _TOLD = {
     "policies": "policies are",
     "seed": "seed is",
@@ -21,7 +21,7 @@ _TOLD = {
     "half_width": "half-width is",
     "engine": "engine is",
 }
-#: And what can't be: hashes.
+#: Entries that are hashes, and what an error says of them.
 _HASHED = {"scenario": "its scenario is another", "points": "its points are others"}
 #: Where an object lies in memory, which says nothing of it.
 _PLACE = re.compile(r" at 0x[0-9a-f]+")
@@ -30,9 +30,9 @@ _SET = re.compile(r"\{([^{}]*)\}")
 
 
 def check_same(folder: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise `UsageError` where `folder` holds another sweep than is asked for, saying what differs.
+    """Raise `UsageError` where `folder` holds a sweep that differs, and say in what.
 
-    `was`, `now`: definitions, as `Sweep.definition` has them.
+    `was`, `now`: the definitions of the stored sweep and of the new one.
     """
     theirs, ours = was["model_version"], now["model_version"]
     if theirs != ours:

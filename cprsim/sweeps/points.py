@@ -44,7 +44,7 @@ class Point:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What of it is stored."""
+        """Return the entries that are stored."""
         return {each: getattr(self, each) for each in ("values", "useful_time_s", "error")}
 
     @property
