@@ -81,7 +81,7 @@ def run_table(result: "Result") -> Fitting:
     return Fitting(plain_table(title, columns, close=True), optional=causes)
 
 
-def fleet_table(result: "FleetResult") -> Table:
+def fleet_table(result: "FleetResult") -> Fitting:
     """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
     title = (
         f"{result.fleet.title or 'cprsim run'}\n"
@@ -101,7 +101,7 @@ def fleet_table(result: "FleetResult") -> Table:
         ("given\nback", (summary["given_back_s"] / 3600).map("{:,.0f}".format)),
         *_amounts(result),
     ]
-    return plain_table(title, columns, close=True)
+    return Fitting(plain_table(title, columns, close=True))
 
 
 def wall_table(result: "Result", words: Vocabulary) -> Table:

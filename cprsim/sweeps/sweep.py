@@ -167,10 +167,10 @@ def sweep(
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
         tasks = (
-            Task(each.number, json, names, most, width, seed, engine)
+            Task(each.number, text, names, most, width, seed, engine)
             for each in points
             if each.key and each.number not in store.done
-            for json in [to_json(varied.at(each.values).mapping())]
+            for text in [to_json(varied.at(each.values).mapping())]
         )
         failed = sum(not each.key for each in points)
         start = SweepProgress(len(store.done) + failed, len(points), failed)
