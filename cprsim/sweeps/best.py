@@ -7,12 +7,14 @@ is drawn from the seed, i and the circumstances.
 """
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
@@ -20,16 +22,26 @@ from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import Certificate, Verdict, judge
 from cprsim.runs.selection.samples import PairedSample
 from cprsim.runs.selection.words import sentence
-from cprsim.runs.summaries import Mean
+from cprsim.runs.summaries import Mean, finite
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan
-from cprsim.sweeps.values import brief
+from cprsim.sweeps.values import brief, si_column
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]
 #: Those of `MEASURES` that are shown of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
+#: Entries of a plan, and the columns of a table of verdicts.
+_PLAN = ("policy", "system", "recovery", "interval_s")
+_COLUMNS = (
+    *_PLAN,
+    "replications",
+    *(f"{measure}{end}" for measure in TOLD for end in ("", "_low", "_high")),
+    *("runner_up", "margin", "margin_low", "margin_high"),
+    *("verdict", "why", "told", "tied_with", "same_as", "rivals"),
+    *("candidates", "failed", "left_out", "error"),
+)
 _NO_CANDIDATES: Final = Certificate(None, (), (), (), replications=0, met=0, why=None)
 
 
@@ -87,11 +99,6 @@ class SweepVerdict:
         """Return the candidate with the least mean overhead, of those within the bounds."""
         best = self.certificate.best
         return None if best is None else self.candidates[best]
-
-    @property
-    def tied(self) -> list[Played]:
-        """Candidates than which the best isn't surely better."""
-        return [self.candidates[i] for i in self.certificate.tied]
 
     @property
     def labels(self) -> list[str]:
@@ -212,3 +219,82 @@ def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
     """Means of the first of `_NEEDED`, shape (measures, replications), with their intervals."""
     columns = (Mean.of(own).columns(name) for name, own in zip(TOLD, measures, strict=False))
     return {name: value for each in columns for name, value in each.items()}
+
+
+def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return a row a verdict; `points`: the values of all points of the sweep."""
+    table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
+    table = table.astype({"point": "int64", "replications": "Int64"})
+    asked = circumstances(list(points[0]))
+    for key in points[0]:
+        name, column = si_column(key, [values[key] for values in points])
+        cells = pd.Series(column[table["point"].to_numpy()])
+        if key in asked:
+            place = "policy"
+        else:
+            place, cells = "system", cells.where(table["policy"] == policy_and_rest(key)[0])
+        table.insert(table.columns.tolist().index(place), name, cells)
+    return table
+
+
+def _row(verdict: SweepVerdict) -> dict[str, Any]:
+    certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
+    tied = [verdict.candidates[i] for i in certificate.tied]
+    rivals = dict.fromkeys(each.plan.policy for each in tied)
+    row: dict[str, Any] = {
+        "point": verdict.point,
+        "verdict": verdict.verdict,
+        "why": certificate.why,
+        "told": verdict.told,
+        "tied_with": tuple(each.label for each in tied),
+        "same_as": tuple(labels[i] for i in certificate.same),
+        # Empty where the policy is clear, if not its choices.
+        "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
+        "candidates": sum(each is not False for each in certificate.kept),
+        "failed": verdict.failed,
+        "left_out": verdict.left_out,
+        "error": verdict.error,
+    }
+    if best is not None:
+        row |= {name: getattr(best.plan, name) for name in _PLAN} | verdict.statistics
+        row["replications"] = certificate.replications
+    rival = certificate.runner_up
+    if rival is not None:
+        row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
+        # Infinite where too few failures were met.
+        row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
+        row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
+    return row
+
+
+def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
+    """Return a list for JSON; numbers that are not finite are null."""
+    return [_entry(verdict, _row(verdict)) for verdict in verdicts]
+
+
+def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
+    found = {
+        "point": verdict.point,
+        "values": verdict.values,
+        **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
+        "left_out": list(verdict.left_out),
+        "error": verdict.error or None,
+    }
+    if verdict.best is None:
+        return found
+    return found | {
+        "policy": row["policy"],
+        "choices": verdict.best.choices,
+        "corrupt": verdict.best.corrupt,
+        **{name: row[name] for name in ("system", "recovery", "replications")},
+        "interval_s": finite(row["interval_s"]),
+        **{name: _interval(row, name) for name in TOLD},
+        "runner_up": row.get("runner_up"),
+        "margin": _interval(row, "margin"),
+        **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
+    }
+
+
+def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
+    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+    return Mean(*ends).document()

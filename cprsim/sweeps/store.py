@@ -25,7 +25,7 @@ from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
 #: Files that SQLite makes and deletes next to it.
-_COMPANIONS = (f"{NAME}-journal", f"{NAME}-wal", f"{NAME}-shm")
+_COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
 _PATIENCE_S = 60.0  # to wait for another process
@@ -103,14 +103,12 @@ class SweepStore:
 
     def insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
         """Insert numbers, documents and data."""
-        self._connection.executemany(
-            f"INSERT INTO {table} VALUES (?, ?, ?, ?)",
-            (
-                (number, text, _hash(table, number, text), data)
-                for number, document, data in rows
-                for text in [_json(document)]
-            ),
-        )
+        for number, document, data in rows:
+            text = json.dumps(document, ensure_ascii=False, default=str)
+            # Errors may name files in letters that UTF-8 lacks, for which it has `?`.
+            text = text.encode(errors="replace").decode()
+            row = (number, text, _hash(table, number, text), data)
+            self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
 
     def commit(self, wait_s: float = 600.0) -> bool:
         """Make what was added safe; return False where a reader was in the way for so long."""
@@ -145,12 +143,12 @@ def writing(
         If the disk fails.
     """
     path = folder / NAME
-    for each in () if path.exists() else map(folder.joinpath, _COMPANIONS):
-        if each.exists():
-            raise UsageError(
-                f"--out {folder}: {each.name} is there without {NAME}, and the sweep would "
-                "delete it; move it, or give another folder"
-            )
+    others = [] if path.exists() else [each for each in _COMPANIONS if (folder / each).exists()]
+    if others:
+        raise UsageError(
+            f"--out {folder}: {others[0]} is there without {NAME}, and the sweep would delete it; "
+            "move it, or give another folder"
+        )
     with explained(path):
         folder.mkdir(parents=True, exist_ok=True)
         connection = _connect(path, "rwc")
@@ -310,12 +308,6 @@ def _rows(
 def _wait(wait_s: float) -> str:
     """Return the statement by which others are waited for so long."""
     return f"PRAGMA busy_timeout = {int(1000 * wait_s)}"
-
-
-def _json(document: dict[str, Any]) -> str:
-    """Return JSON; errors may name files in letters that UTF-8 lacks, for which it has `?`."""
-    text = json.dumps(document, ensure_ascii=False, default=str)
-    return text.encode(errors="replace").decode()
 
 
 def _hash(table: str, number: int, text: Any) -> bytes:

@@ -20,13 +20,12 @@ from cprsim.runs.result import entry, in_currency
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.summaries import statistics, tidy
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import Played, SweepVerdict, choices, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, choices, sweep_verdicts, tabulated
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.store import reading, results_of, stored_definition, stored_points
 from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.values import si_column
-from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
     import xarray

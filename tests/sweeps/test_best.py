@@ -17,12 +17,19 @@ from cprsim.runs.measures import MEASURES, Basis
 from cprsim.runs.selection.bounds import Quality
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
-from cprsim.sweeps.best import Played, SweepVerdict, choices, policy_and_rest, sweep_verdicts
+from cprsim.sweeps.best import (
+    Played,
+    SweepVerdict,
+    choices,
+    entries,
+    policy_and_rest,
+    sweep_verdicts,
+    tabulated,
+)
 from cprsim.sweeps.display import _notes, best_table
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import PointPlan
-from cprsim.sweeps.verdicts import entries, tabulated
 from tests.sweeps.cases import MEANS, SCENARIO, scenario
 
 INTERVALS = {"policies.full.interval": ["1 h", "3 h"]}
@@ -315,8 +322,8 @@ def test_a_policy_is_clear_though_its_choices_are_tied():
     (answer,) = found(told)
 
     assert (answer.verdict, answer.certificate.why) == ("undecided", "margin")
-    assert [each.label for each in answer.tied] == ["a (2 h)"]
-    assert entries([answer])[0]["rivals"] == []
+    (entry,) = entries([answer])
+    assert (entry["tied_with"], entry["rivals"]) == (["a (2 h)"], [])
 
 
 def test_candidates_beyond_a_bound_are_none():
