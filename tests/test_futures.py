@@ -12,7 +12,7 @@ import pytest
 
 from cprsim.basics.interrupts import Ended, Threads
 from cprsim.sweeps.driver import Driver
-from cprsim.sweeps.tasks import Rule, Task
+from cprsim.sweeps.tasks import Task
 from tests.waiting import HANGS_S
 
 
@@ -145,9 +145,7 @@ class OfNever:
 
 def test_a_sweep_can_end():
     def make() -> tuple[Callable[[], None], Callable[[], None]]:
-        outcomes = Driver(
-            OfNever(), repeat(Task(0, "", ("full",), Rule(1, None), 0)), print
-        ).outcomes()
+        outcomes = Driver(OfNever(), repeat(Task(0, "", ("full",), 1, None, 0)), print).outcomes()
         return lambda: next(outcomes) and None, outcomes.close
 
     assert at_any_instant(make) > 40

@@ -132,7 +132,7 @@ def place() -> Iterator[Path]:
     here = Path.cwd()
     with pytest.MonkeyPatch.context() as patched, tempfile.TemporaryDirectory() as folder:
         patched.setattr(runner, "simulate", reached)
-        patched.setattr(sweeps.SweepStore, "open", reached)
+        patched.setattr(sweeps, "writing", reached)
         os.chdir(folder)
         try:
             yield Path(folder)

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from cprsim.basics.terminal import Fitting, PolicyTable, plain_table
+from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.version import __version__
 from cprsim.cli import command as cli
 from tests.mistakes import GOOD
@@ -201,7 +201,7 @@ def test_what_took_no_time_gives_way_before_a_table_is_broken(width, shown):
         ("stall", ["0", "0"]),
         ("PLS %", ["0", "0"]),
     ]
-    table = PolicyTable("Title", columns, optional=("save", "stall"))
+    table = Fitting(plain_table("Title", columns, close=True), optional=("save", "stall"))
     Console(file=screen, width=width).print(table)
     heads = [line.split() for line in screen.getvalue().splitlines() if "policy" in line]
     assert heads == [["policy", "save", *["stall"] * shown, "PLS", "%"]]

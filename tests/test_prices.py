@@ -16,6 +16,7 @@ from rich.console import Console
 from scipy import stats
 
 import cprsim
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.basics.units import format_amount
 from cprsim.cli import command as cli
 from cprsim.errors import ScenarioError, UsageError
@@ -27,7 +28,7 @@ from cprsim.runs.measures import Basis
 from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.sweeps import display, export
+from cprsim.sweeps import display
 from tests.drawn import scenarios
 
 #: Of the machines of the job below: 12 x 2.5 + 4 x 3.
@@ -363,7 +364,7 @@ def test_a_scenario_with_prices_is_written_and_read_again() -> None:
 
 def exported(sweep: cprsim.Sweep) -> pd.DataFrame:
     """Its CSV, read."""
-    return pd.read_csv(BytesIO(export.exported(sweep, "csv")))
+    return pd.read_csv(BytesIO(csv_bytes(sweep.table)))
 
 
 def test_a_sweep_keeps_and_tells_it(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class Answering:
         more = resources_table(result), causes_table(result), accuracy_table(result)
         tables = [
             {"title": str(each.title), "headings": headings, "rows": rows}
-            for each in (run_table(result).wide(), *more)
+            for each in (run_table(result).table, *more)
             if each is not None
             for headings, rows in [html.cells(each)]
         ]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from cprsim.basics.laws import AGEING, BY_MEAN
-from cprsim.basics.laws.law import FailureLaw, Law, Size
-from cprsim.basics.laws.plain import Empirical
+from cprsim.basics.laws.ageing import AGEING
+from cprsim.basics.laws.law import Law, Size
+from cprsim.basics.laws.plain import BY_MEAN, Empirical
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
 
 Name = Literal[
@@ -124,7 +124,7 @@ class Distribution(Section):
         Not a number where no float holds it.
         """
         with np.errstate(all="ignore"):
-            rates = self._of_failures.hazard(age_s)
+            rates = self.law.hazard(age_s)
         return np.where(np.isfinite(rates), rates, np.nan)
 
     def quantile(self, survival: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -133,13 +133,7 @@ class Distribution(Section):
         Of a law that can be fitted.
         """
         with np.errstate(all="ignore"):
-            return self._of_failures.quantile(survival)
-
-    @property
-    def _of_failures(self) -> FailureLaw:
-        if not isinstance(self.law, FailureLaw):
-            raise TypeError(f"the {self.distribution} law has no density")
-        return self.law
+            return self.law.quantile(survival)
 
 
 def check_keys(law: Distribution) -> None:

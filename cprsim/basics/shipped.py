@@ -54,11 +54,9 @@ def named(name: str) -> Path:
     UsageError
         Where there is none of that name.
     """
-    stem = name.removesuffix(_SCENARIO)
-    if stem in names():
-        return _home() / f"{stem}{_SCENARIO}"
-    if _bare(Path(stem)) and (cluster := _home() / "clusters" / f"{stem}{_SCENARIO}").is_file():
-        return cluster
+    stem = Path(name.removesuffix(_SCENARIO))
+    if _bare(stem) and (file := _file(stem.name)):
+        return file
     if name in _LOGS:
         return shipped(name)
     raise UsageError(f"scenario {name!r}: none of that name is shipped; {nearest(name, names())}")
@@ -73,10 +71,13 @@ def located(path: str | Path) -> Path:
     if not _bare(path) or path.is_file():
         return path
     own = path.with_name(f"{path.name}{_SCENARIO}")
-    if own.is_file():
-        return own
-    shipped = (folder / own.name for folder in (_home(), _home() / "clusters"))
-    return next((file for file in shipped if file.is_file()), path)
+    return own if own.is_file() else _file(path.name) or path
+
+
+def _file(name: str) -> Path | None:
+    """Return the file of the shipped scenario or cluster of that name, if there is one."""
+    files = (folder / f"{name}{_SCENARIO}" for folder in (_home(), _home() / "clusters"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def missing(path: Path) -> str:

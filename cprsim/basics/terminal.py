@@ -44,39 +44,41 @@ class Fitting:
     """A table as wide as the terminal at most: in parts if need be, the first columns in each.
 
     Columns that have a `min_width` may be as narrow, in more lines; no other is broken or cut.
-    `kept`: how many columns each part has.
+    `kept`: how many columns each part has. `optional`: headings of columns that a narrow terminal
+    leaves out where all of them is 0.
     """
 
-    def __init__(self, table: Table, kept: int = 1) -> None:
-        self._table, self._kept = table, kept
+    def __init__(self, table: Table, kept: int = 1, optional: Collection[str] = ()) -> None:
+        self.table, self._kept, self._optional = table, kept, optional
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         """The title, and the table or its parts."""
-        if self._table.title:
-            yield Text(str(self._table.title))
-        for places in self._parts(console, options):
-            yield self._part(places)
+        if self.table.title:
+            yield Text(str(self.table.title))
 
-    def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[int]]:
-        """Numbers of the columns of each part."""
-        kept = list(range(self._kept))
-        part = list(kept)
-        for place in range(self._kept, len(self._table.columns)):
-            if len(part) > len(kept) and self._width([*part, place], console, options) > (
-                options.max_width
-            ):
-                yield part
+        def has_room(places: Sequence[int], narrow: bool = True) -> bool:
+            boundless = options.update(max_width=_BOUNDLESS)
+            width = Measurement.get(console, boundless, self._part(places, narrow)).maximum
+            return width <= options.max_width
+
+        shown = [*range(len(self.table.columns))]
+        if not has_room(shown, narrow=False):
+            shown = [place for place in shown if not self._may_go(place)]
+        kept, part = shown[: self._kept], shown[: self._kept]
+        for place in shown[self._kept :]:
+            if len(part) > len(kept) and not has_room([*part, place]):
+                yield self._part(part)
                 part = list(kept)
             part.append(place)
-        yield part
+        yield self._part(part)
 
-    def _width(self, places: Sequence[int], console: Console, options: ConsoleOptions) -> int:
-        """Return the width of a part at its narrowest."""
-        return natural_width(self._part(places, narrow=True), console, options)
+    def _may_go(self, place: int) -> bool:
+        column = self.table.columns[place]
+        return column.header in self._optional and {*column.cells} == {"0"}
 
     def _part(self, places: Sequence[int], narrow: bool = False) -> Table:
-        """Some of the columns."""
-        shown, whole = plain_table(), self._table
+        """Some of the columns; `narrow`: as narrow as they may be."""
+        shown, whole = plain_table(), self.table
         shown.collapse_padding, shown.show_header = whole.collapse_padding, whole.show_header
         for each in (whole.columns[place] for place in places):
             shown.add_column(
@@ -91,36 +93,6 @@ class Fitting:
         for row, own in zip(whole.rows, zip(*cells, strict=True), strict=True):
             shown.add_row(*own, end_section=row.end_section)
         return shown
-
-
-class PolicyTable:
-    """A row a policy, in parts where the terminal is too narrow for all its columns.
-
-    `optional`: headings of columns that a narrow terminal leaves out where all of them is 0.
-    """
-
-    def __init__(
-        self, title: str, columns: Iterable[Column], optional: Collection[str] = ()
-    ) -> None:
-        self._title, self._optional = title, optional
-        self._columns = [(heading, list(cells)) for heading, cells in columns]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Fitting]:
-        """Yield the table, in parts if need be."""
-        table = self.wide()
-        if natural_width(table, console, options) > options.max_width:
-            shown = (e for e in self._columns if e[0] not in self._optional or {*e[1]} != {"0"})
-            table = plain_table(self._title, [*shown], close=True)
-        yield Fitting(table)
-
-    def wide(self) -> Table:
-        """All of it."""
-        return plain_table(self._title, self._columns, close=True)
-
-
-def natural_width(table: Table, console: Console, options: ConsoleOptions) -> int:
-    """Columns of a terminal that a table takes where nothing is broken or cut."""
-    return Measurement.get(console, options.update(max_width=_BOUNDLESS), table).maximum
 
 
 _BOUNDLESS = 10_000

@@ -115,19 +115,19 @@ _QUANTITY = re.compile(
 )
 
 
-def parse_duration(text: object, limited: bool = False) -> float:
+def parse_duration(text: object) -> float:
     """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else, as `parse` does."""
-    return parse(text, SECONDS, limited)
+    return parse(text, SECONDS)
 
 
-def parse_bytes(text: object, limited: bool = False) -> float:
+def parse_bytes(text: object) -> float:
     """Bytes in `text`, e.g. `"2.16 GB"`; raise `UnitError` on anything else."""
-    return parse(text, BYTES, limited)
+    return parse(text, BYTES)
 
 
-def parse_rate(text: object, limited: bool = False) -> float:
+def parse_rate(text: object) -> float:
     """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
-    return parse(text, BYTES_PER_SECOND, limited)
+    return parse(text, BYTES_PER_SECOND)
 
 
 def parse_part(value: object) -> object:

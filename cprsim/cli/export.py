@@ -57,12 +57,13 @@ def export(asked: Any) -> None:
 
 def _table(folder: Path, form: str) -> tuple[bytes, str]:
     """Return that of a sweep, and what is still to be done of it."""
-    from cprsim.sweeps.export import exported
+    from cprsim.basics.spreadsheet import csv_bytes, parquet_bytes
     from cprsim.sweeps.stored import Sweep
 
     found = Sweep(folder)
     left = f"{found.unfinished:,} of {len(found.points):,} points are still to be done"
-    return exported(found, form), left if found.unfinished else ""
+    written = csv_bytes(found.table) if form == "csv" else parquet_bytes(found.table)
+    return written, left if found.unfinished else ""
 
 
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:

@@ -56,9 +56,9 @@ def sweep(asked: Any) -> None:
     from cprsim.basics.reading import note
     from cprsim.errors import CprsimError, RunError, UsageError
     from cprsim.runs.selection.bounds import Quality
+    from cprsim.sweeps.best import entries
     from cprsim.sweeps.display import best_table, failure_lines, sweep_table
     from cprsim.sweeps.stored import Sweep
-    from cprsim.sweeps.verdicts import entries
 
     if asked.workers is not None and asked.scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")

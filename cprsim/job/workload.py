@@ -78,7 +78,7 @@ def _size_or_name(
     if value in get_args(OptimizerName):
         return str(checked(value))
     try:
-        size = units.parse_bytes(value, info.context is OF_SCENARIO)
+        size = units.parse(value, units.BYTES, info.context is OF_SCENARIO)
     except ValueError as error:
         raise ValueError(f"{error}; or one of {', '.join(get_args(OptimizerName))}") from None
     if size < 0:

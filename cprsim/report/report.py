@@ -74,10 +74,10 @@ def _conclusion(result: Result) -> list[str]:
 
 
 def _tables(result: Result, words: Vocabulary | None) -> list[str]:
-    table = run_table(result).wide()
+    table = run_table(result).table
     _, _, caption = str(table.title).partition("\n")
     parts = [html.terminal_table(caption, table)]
-    wall = None if words is None else wall_table(result, words).wide()
+    wall = None if words is None else wall_table(result, words)
     more = wall, causes_table(result), resources_table(result), accuracy_table(result)
     return parts + [html.terminal_table(str(each.title), each) for each in more if each is not None]
 

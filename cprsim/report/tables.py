@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.table import Table
 
-from cprsim.basics.terminal import Column, Fitting, PolicyTable, plain_table
+from cprsim.basics.terminal import Column, Fitting, plain_table
 from cprsim.basics.units import (
     counted,
     format_amount,
@@ -57,7 +57,7 @@ _LOST = {
 }
 
 
-def run_table(result: "Result") -> PolicyTable:
+def run_table(result: "Result") -> Fitting:
     """Overhead with its 95 % interval, with lost updates trained again, and by cause.
 
     Then what was lost, ETTR and interval.
@@ -78,10 +78,10 @@ def run_table(result: "Result") -> PolicyTable:
         *_shares(summary, _LOST),
         ("saves\nevery", summary["interval_s"].map(format_duration)),
     ]
-    return PolicyTable(title, columns, optional=causes)
+    return Fitting(plain_table(title, columns, close=True), optional=causes)
 
 
-def fleet_table(result: "FleetResult") -> PolicyTable:
+def fleet_table(result: "FleetResult") -> Fitting:
     """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
     title = (
         f"{result.fleet.title or 'cprsim run'}\n"
@@ -101,16 +101,16 @@ def fleet_table(result: "FleetResult") -> PolicyTable:
         ("given\nback", (summary["given_back_s"] / 3600).map("{:,.0f}".format)),
         *_amounts(result),
     ]
-    return PolicyTable(title, columns)
+    return Fitting(plain_table(title, columns, close=True))
 
 
-def wall_table(result: "Result", words: Vocabulary) -> PolicyTable:
+def wall_table(result: "Result", words: Vocabulary) -> Table:
     """Shares of the wall clock in other terms, which add up to 100 % in each row."""
     shares = result.wall_shares(words)
     terms = [term for term in words.terms if any(each[term] for each in shares.values())]
     title = f"Of the wall clock of all together, in %, by {words.about}"
     parts = ((_broken(term), [percent(e[term]) for e in shares.values()]) for term in terms)
-    return PolicyTable(title, [("policy", shares), *parts])
+    return plain_table(title, [("policy", shares), *parts], close=True)
 
 
 def _broken(term: str) -> str:

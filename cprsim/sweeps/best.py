@@ -7,12 +7,14 @@ is drawn from the seed, i and the circumstances.
 """
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
@@ -20,42 +22,43 @@ from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import Certificate, Verdict, judge
 from cprsim.runs.selection.samples import PairedSample
 from cprsim.runs.selection.words import sentence
-from cprsim.runs.summaries import half_width
-from cprsim.sweeps.store import StoredPoint
+from cprsim.runs.summaries import Mean, finite
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan
-from cprsim.sweeps.values import brief
+from cprsim.sweeps.values import brief, si_column
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]
 #: Those of `MEASURES` that are shown of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
+#: Entries of a plan, and the columns of a table of verdicts.
+_PLAN = ("policy", "system", "recovery", "interval_s")
+_COLUMNS = (
+    *_PLAN,
+    "replications",
+    *(f"{measure}{end}" for measure in TOLD for end in ("", "_low", "_high")),
+    *("runner_up", "margin", "margin_low", "margin_high"),
+    *("verdict", "why", "told", "tied_with", "same_as", "rivals"),
+    *("candidates", "failed", "left_out", "error"),
+)
 _NO_CANDIDATES: Final = Certificate(None, (), (), (), replications=0, met=0, why=None)
 
 
 @dataclass(frozen=True)
 class Played:
-    """A policy's plan at a point, and its `MEASURES` by replications.
+    """A policy with its choices, as it was played at a point.
 
-    `corrupt`: the share of them that end with a silent fault in what was trained.
-    """
-
-    plan: PointPlan
-    measures: NDArray[np.float64]
-    corrupt: float = 0.0
-
-
-@dataclass(frozen=True)
-class SweepCandidate:
-    """A policy with its choices, and the number of the point where it was played.
-
-    `corrupt`: as in `Played`.
+    `plan`: its plan there. `point`: the number of the point. `choices`: what is varied of the
+    policy, with its values. `measures`: its `MEASURES` by replications. `corrupt`: the share of
+    them that end with a silent fault in what was trained.
     """
 
     plan: PointPlan
     point: int
     choices: dict[str, Any]
-    corrupt: float
+    measures: NDArray[np.float64]
+    corrupt: float = 0.0
 
     @property
     def label(self) -> str:
@@ -67,31 +70,18 @@ class SweepCandidate:
 class SweepVerdict:
     """The best candidate under some circumstances, and how sure that is.
 
-    Parameters
-    ----------
-    point
-        Where the best was played; where there is none, the first point.
-    values
-        The circumstances that are varied, as given.
-    candidates
-        All that were compared, that with the fewest lost updates first; none if all failed.
-    certificate
-        Of the candidates.
-    statistics
-        Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
-    machine_overhead
-        Mean of each candidate, with the time of machines that are ready.
-    failed
-        How many points failed; the others are compared.
-    left_out
-        Policies with their choices that failed at a point where others didn't.
-    error
-        Why there is nothing to compare: the first error, if all failed.
+    `point`: where the best was played; where there is none, the first point. `values`: the
+    circumstances that are varied, as given. `candidates`: all that were compared, that with the
+    fewest lost updates first; none if all failed. `certificate`: of the candidates. `statistics`:
+    of the best, means of `TOLD` with their 95 % intervals, `_low` and `_high`. `machine_overhead`:
+    mean of each candidate, with the time of machines that are ready. `failed`: how many points
+    failed; the others are compared. `left_out`: policies with their choices that failed at a point
+    where others didn't. `error`: why there is nothing to compare, the first error if all failed.
     """
 
     point: int
     values: dict[str, Any]
-    candidates: tuple[SweepCandidate, ...] = ()
+    candidates: tuple[Played, ...] = ()
     certificate: Certificate = _NO_CANDIDATES
     statistics: dict[str, float] = field(default_factory=dict)
     machine_overhead: tuple[float, ...] = ()
@@ -105,15 +95,10 @@ class SweepVerdict:
         return self.certificate.verdict if self.candidates else "failed"
 
     @property
-    def best(self) -> SweepCandidate | None:
+    def best(self) -> Played | None:
         """Return the candidate with the least mean overhead, of those within the bounds."""
         best = self.certificate.best
         return None if best is None else self.candidates[best]
-
-    @property
-    def tied(self) -> list[SweepCandidate]:
-        """Candidates than which the best isn't surely better."""
-        return [self.candidates[i] for i in self.certificate.tied]
 
     @property
     def labels(self) -> list[str]:
@@ -137,38 +122,52 @@ def circumstances(keys: Sequence[str]) -> list[str]:
     return [key for key in keys if not policy_and_rest(key)[0]]
 
 
+def choices(point: Point, policy: str) -> dict[str, Any]:
+    """Return what is varied of a policy, at a point."""
+    return {key: value for key, value in point.values.items() if policy_and_rest(key)[0] == policy}
+
+
 def sweep_verdicts(
-    keys: Sequence[str], points: Sequence[StoredPoint], played: PlayedAt, quality: Quality
+    keys: Sequence[str], points: Sequence[Point], played: PlayedAt, quality: Quality
 ) -> Iterator[SweepVerdict]:
     """Yield a verdict for all circumstances of which every point is finished, in points' order.
 
     `keys`: what is varied.
     """
     names = circumstances(keys)
-    groups: dict[str, list[StoredPoint]] = defaultdict(list)
+    groups: dict[str, list[Point]] = defaultdict(list)
     for point in points:
-        groups[json.dumps([point.values[name] for name in names], sort_keys=True)].append(point)
+        groups[_text({name: point.values[name] for name in names})].append(point)
     for group in groups.values():
         if not any(point.to_do for point in group):
-            yield _verdict(played, group, quality)
+            values = {name: group[0].values[name] for name in names}
+            yield _verdict(played, values, group, quality)
 
 
-def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -> SweepVerdict:
-    first = group[0]
-    values = {key: first.values[key] for key in circumstances(list(first.values))}
-    failed = sum(not point.finished for point in group)
-    left_out = {
-        _named(policy, own): _label(policy, own)
-        for point in group
-        if point.finished
-        for policy in point.errors
-        for own in [_choices(point, policy)]
-    }
-    found = _candidates(played, group, left_out)
-    if not found:
+def _verdict(
+    played: PlayedAt, values: dict[str, Any], group: Sequence[Point], quality: Quality
+) -> SweepVerdict:
+    found: dict[tuple[str, str], Played] = {}
+    left_out: dict[tuple[str, str], str] = {}
+    for point in (each for each in group if each.finished):
+        for policy in point.errors:
+            own = choices(point, policy)
+            left_out[policy, _text(own)] = _label(policy, own)
+        for each in played(point.number):
+            name = each.plan.policy, _text(each.choices)
+            # With a half-width, other policies' choices may have needed more replications.
+            if name not in found or each.measures.shape[1] > found[name].measures.shape[1]:
+                found[name] = each
+    every = [each for name, each in found.items() if name not in left_out]
+    first, failed = group[0], sum(not point.finished for point in group)
+    if not every:
         errors = (error for point in group for error in (point.error, *point.errors.values()))
         return SweepVerdict(first.number, values, failed=failed, error=next(filter(None, errors)))
-    candidates, measures = _compared(found)
+    count = min(each.measures.shape[1] for each in every)
+    rows = [list(MEASURES).index(measure) for measure in _NEEDED]
+    measures = np.stack([each.measures[rows][:, :count] for each in every])
+    order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
+    candidates, measures = tuple(every[i] for i in order), measures[order]
     certificate = _certificate(first, candidates, measures, quality)
     best = certificate.best
     return SweepVerdict(
@@ -176,89 +175,126 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
         values,
         candidates,
         certificate,
-        {} if best is None else _statistics(measures[best, : len(TOLD)]),
+        {} if best is None else _statistics(measures[best]),
         tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
         failed,
         tuple(left_out.values()),
     )
 
 
-def _label(policy: str, choices: Mapping[str, Any]) -> str:
-    own = {policy_and_rest(key)[1]: brief(value) for key, value in choices.items()}
-    texts = [text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()]
+def _label(policy: str, own: Mapping[str, Any]) -> str:
+    said = {policy_and_rest(key)[1]: brief(value) for key, value in own.items()}
+    texts = [text if key == "interval" else f"{key} {text}".strip() for key, text in said.items()]
     return f"{policy} ({', '.join(texts)})" if texts else policy
 
 
-def _named(policy: str, choices: Mapping[str, Any]) -> tuple[str, str]:
-    return policy, json.dumps(choices, sort_keys=True)
-
-
-def _choices(point: StoredPoint, policy: str) -> dict[str, Any]:
-    """Return what is varied of a policy, at a point."""
-    return {key: value for key, value in point.values.items() if policy_and_rest(key)[0] == policy}
+def _text(values: Mapping[str, Any]) -> str:
+    """Return the same text for the same values."""
+    return json.dumps(values, sort_keys=True)
 
 
 def _certificate(
-    point: StoredPoint,
-    candidates: Sequence[SweepCandidate],
+    point: Point,
+    candidates: Sequence[Played],
     measures: NDArray[np.float64],
     quality: Quality,
 ) -> Certificate:
-    """Judge candidates by `_NEEDED` of all of them."""
+    """Judge candidates by `_NEEDED` of all of them, shape (candidates, measures, replications)."""
     bounds = quality.bounds
     bounded = [_NEEDED.index(bound.measure) for bound in bounds]
-    overhead, failures = (measures[:, _NEEDED.index(name)] for name in ("overhead", "failures"))
+    unmet = np.array([each.plan.unmet_s / point.useful_time_s for each in candidates])
     sample = PairedSample(
-        overhead,
+        measures[:, _NEEDED.index("overhead")],
         measures[:, bounded],
-        failures,
+        measures[:, _NEEDED.index("failures")],
         # Not where the sweep itself varies how many failures there are, and it is none.
         can_fail=point.values.get("failures.exactly") != 0,
         lossless=np.array([each.plan.lossless for each in candidates]),
-        unmet=np.array([each.plan.unmet_s / point.useful_time_s for each in candidates]).clip(
-            max=1
-        ),
+        unmet=unmet.clip(max=1),
     )
     return judge(sample, bounds)
 
 
-def _candidates(
-    played: PlayedAt, group: Sequence[StoredPoint], left_out: Container[tuple[str, str]]
-) -> list[tuple[SweepCandidate, NDArray[np.float64]]]:
-    """Return each policy with each of its choices, once, and `_NEEDED` of its replications."""
-    rows = [list(MEASURES).index(measure) for measure in _NEEDED]
-    found: dict[tuple[str, str], tuple[SweepCandidate, NDArray[np.float64]]] = {}
-    for point in group:
-        for each in played(point.number) if point.finished else ():
-            own = _choices(point, each.plan.policy)
-            name = _named(each.plan.policy, own)
-            known = found.get(name)
-            # With a half-width, other policies' choices may have needed more replications.
-            if known is None or each.measures.shape[1] > known[1].shape[1]:
-                candidate = SweepCandidate(each.plan, point.number, own, each.corrupt)
-                found[name] = (candidate, each.measures[rows])
-    return [each for name, each in found.items() if name not in left_out]
-
-
-def _compared(
-    found: Sequence[tuple[SweepCandidate, NDArray[np.float64]]],
-) -> tuple[tuple[SweepCandidate, ...], NDArray[np.float64]]:
-    """Return candidates, and what all have: shape (candidates, len(_NEEDED), replications).
-
-    That with the fewest lost updates is the first.
-    """
-    candidates, every = zip(*found, strict=True)
-    count = min(measures.shape[1] for measures in every)
-    measures = np.stack([each[:, :count] for each in every])
-    order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
-    return tuple(candidates[i] for i in order), measures[order]
-
-
 def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
-    means, halves = measures.mean(axis=1), half_width(measures)
-    columns = {"": means, "_low": means - halves, "_high": means + halves}
-    return {
-        f"{measure}{end}": float(column[i])
-        for i, measure in enumerate(TOLD)
-        for end, column in columns.items()
+    """Means of the first of `_NEEDED`, shape (measures, replications), with their intervals."""
+    columns = (Mean.of(own).columns(name) for name, own in zip(TOLD, measures, strict=False))
+    return {name: value for each in columns for name, value in each.items()}
+
+
+def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return a row a verdict; `points`: the values of all points of the sweep."""
+    table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
+    table = table.astype({"point": "int64", "replications": "Int64"})
+    asked = circumstances(list(points[0]))
+    for key in points[0]:
+        name, column = si_column(key, [values[key] for values in points])
+        cells = pd.Series(column[table["point"].to_numpy()])
+        if key in asked:
+            place = "policy"
+        else:
+            place, cells = "system", cells.where(table["policy"] == policy_and_rest(key)[0])
+        table.insert(table.columns.tolist().index(place), name, cells)
+    return table
+
+
+def _row(verdict: SweepVerdict) -> dict[str, Any]:
+    certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
+    tied = [verdict.candidates[i] for i in certificate.tied]
+    rivals = dict.fromkeys(each.plan.policy for each in tied)
+    row: dict[str, Any] = {
+        "point": verdict.point,
+        "verdict": verdict.verdict,
+        "why": certificate.why,
+        "told": verdict.told,
+        "tied_with": tuple(each.label for each in tied),
+        "same_as": tuple(labels[i] for i in certificate.same),
+        # Empty where the policy is clear, if not its choices.
+        "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
+        "candidates": sum(each is not False for each in certificate.kept),
+        "failed": verdict.failed,
+        "left_out": verdict.left_out,
+        "error": verdict.error,
     }
+    if best is not None:
+        row |= {name: getattr(best.plan, name) for name in _PLAN} | verdict.statistics
+        row["replications"] = certificate.replications
+    rival = certificate.runner_up
+    if rival is not None:
+        row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
+        # Infinite where too few failures were met.
+        row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
+        row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
+    return row
+
+
+def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
+    """Return a list for JSON; numbers that are not finite are null."""
+    return [_entry(verdict, _row(verdict)) for verdict in verdicts]
+
+
+def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
+    found = {
+        "point": verdict.point,
+        "values": verdict.values,
+        **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
+        "left_out": list(verdict.left_out),
+        "error": verdict.error or None,
+    }
+    if verdict.best is None:
+        return found
+    return found | {
+        "policy": row["policy"],
+        "choices": verdict.best.choices,
+        "corrupt": verdict.best.corrupt,
+        **{name: row[name] for name in ("system", "recovery", "replications")},
+        "interval_s": finite(row["interval_s"]),
+        **{name: _interval(row, name) for name in TOLD},
+        "runner_up": row.get("runner_up"),
+        "margin": _interval(row, "margin"),
+        **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
+    }
+
+
+def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
+    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+    return Mean(*ends).document()

@@ -23,13 +23,9 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 class DaskCluster:
     """A running cluster, connected to when it is first needed and again when it was lost.
 
-    Parameters
-    ----------
-    address
-        Of the scheduler, `tcp://HOST:PORT`; with `tls://` the certificates are those that dask's
-        configuration names.
-    patience_s
-        How long a scheduler that was there may be gone, or be without workers.
+    `address`: of the scheduler, `tcp://HOST:PORT`; with `tls://` the certificates are those that
+    dask's configuration names. `patience_s`: how long a scheduler that was there may be gone, or be
+    without workers.
     """
 
     #: Tasks in flight; enough for some hundred workers, and few to do again.
@@ -52,12 +48,8 @@ class DaskCluster:
     def open(self) -> Executor:
         """Return a new connection.
 
-        Raises
-        ------
-        UsageError
-            If nothing answers at the address, or workers lack this cprsim.
-        RunError
-            If the scheduler was there and stays away.
+        Raises `UsageError` if nothing answers at the address, or workers lack this cprsim,
+        `RunError` if the scheduler was there and stays away.
         """
         deadline_s = time.monotonic() + (self._patience_s if self._met else _WORKERS_S)
         while (left_s := deadline_s - time.monotonic()) > 0:
@@ -89,9 +81,13 @@ class DaskCluster:
         )
         try:
             client.wait_for_workers(1, timeout=max(patience_s, 1.0))
-            _check_workers(client)
-        except BaseException:
+            client.run(_imported)  # of another version `perform` says so
+        except BaseException as error:
             client.close(timeout=1)
+            if isinstance(error, ImportError | AttributeError):
+                raise UsageError(
+                    f"--scheduler: its workers can't import this cprsim ({error}); install it there"
+                ) from None
             raise
         return client
 
@@ -109,22 +105,8 @@ class _OnCluster(Executor):
             raise ConnectionError(f"the scheduler is gone ({self._client.status})")
         return self._executor.submit(fn, *args, **kwargs)  # type: ignore[no-any-return]
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        if cancel_futures or not wait:
-            self._client.close(timeout=1)  # the scheduler forgets a client's tasks with it
-        else:
-            self._executor.shutdown(wait=True)
-            self._client.close()
-
-
-def _check_workers(client: Any) -> None:
-    """Raise `UsageError` where workers lack this cprsim; of another version `perform` says so."""
-    try:
-        client.run(_imported)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(
-            f"--scheduler: its workers can't import this cprsim ({error}); install it there"
-        ) from None
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        self._client.close(timeout=1)  # the scheduler forgets a client's tasks with it
 
 
 def _imported() -> None:

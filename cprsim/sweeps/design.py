@@ -94,8 +94,8 @@ def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -
     shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points)
     return [
         {
-            key: each.at(float(share), is_whole(key))
-            for (key, each), share in zip(ranges.items(), row, strict=True)
+            key: at(float(share), is_whole(key))
+            for (key, at), share in zip(ranges.items(), row, strict=True)
         }
         for row in shares
     ]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group
@@ -14,7 +14,7 @@ from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import WITHIN
 from cprsim.runs.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
-from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.tasks import all_failed
 from cprsim.sweeps.values import brief
@@ -30,33 +30,34 @@ def sweep_table(sweep: Sweep) -> Group:
 
     Where the scenario has prices, also the cost of the job.
     """
-    definition = sweep.definition
-    rows: dict[int, dict[str, dict[Any, Any]]] = {}
-    row: dict[Any, Any]
-    for row in sweep.table.to_dict("records"):
-        rows.setdefault(row["point"], {})[row["policy"]] = row
-    table = plain_table()
-    for heading in ("point", *definition["keys"]):
-        table.add_column(heading, justify="right")
+    definition, shown = sweep.definition, sweep.points[:_MOST_ROWS]
+    rows = {(row["point"], row["policy"]): row for row in sweep.table.to_dict("records")}
+    columns = [("point", [str(point.number) for point in shown])]
+    columns += [(key, [brief(each.values[key]) for each in shown]) for key in definition["keys"]]
     for policy in definition["policies"]:
-        table.add_column(f"{policy},\n% overhead", justify="right")
+        own = [rows.get((point.number, policy)) for point in shown]
+        columns.append((f"{policy},\n% overhead", [_overhead(row) for row in own]))
         if sweep.currency is not None:
-            table.add_column(f"{policy},\n{sweep.currency}", justify="right")
-    for point in sweep.points[:_MOST_ROWS]:
-        cells = []
-        for row in rows.get(point.number, {}).values():
-            overhead = _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
-            cells.append("failed" if row["error"] else overhead)
-            if sweep.currency is not None:
-                cost = format_amount(row["cost"], row["cost_high"] - row["cost"])
-                cells.append("" if row["error"] else cost)
-        table.add_row(str(point.number), *map(brief, point.values.values()), *cells)
+            columns.append((f"{policy},\n{sweep.currency}", [_cost(row) for row in own]))
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {counted(left, 'point')} more: " if left > 0 else ""
     counts = sweep.table["replications"].dropna().tolist()
-    head = _head(sweep, counts)
-    shown = Fitting(table, 1 + len(definition["keys"]))
-    return Group(head, shown, f"{more}cprsim export {sweep.folder} --format csv")
+    table = Fitting(plain_table(columns=columns, names=0), 1 + len(definition["keys"]))
+    return Group(_head(sweep, counts), table, f"{more}cprsim export {sweep.folder} --format csv")
+
+
+def _overhead(row: Mapping[Any, Any] | None) -> str:
+    """Return the cell of a policy at a point, empty where that is still to be done."""
+    if row is None:
+        return ""
+    half = row["overhead_high"] - row["overhead"]
+    return "failed" if row["error"] else _with_half(row["overhead"], half)
+
+
+def _cost(row: Mapping[Any, Any] | None) -> str:
+    if row is None or row["error"]:
+        return ""
+    return format_amount(row["cost"], row["cost_high"] - row["cost"])
 
 
 def best_table(sweep: Sweep, quality: Quality) -> Group:
@@ -218,7 +219,7 @@ def failure_lines(done: Sweep) -> list[str]:
     ]
 
 
-def _named(head: str, failed: list[StoredPoint]) -> list[str]:
+def _named(head: str, failed: list[Point]) -> list[str]:
     """The head, and the first that failed, each with its first error; nothing if none."""
     lines = [head] if failed else []
     for point in failed[:_SHOWN_FAILURES]:

@@ -89,30 +89,24 @@ class Driver:
             If workers die whatever they do, or no executor can be opened any more.
         """
         try:
-            while True:
-                self._fill()
-                if not self._flying:
-                    return
+            while self._fill():
                 future = self._landed.next_within(_TICK_S)
-                if future is None:
-                    yield None
-                    continue
-                task = self._flying.pop(future, None)
-                if task is not None:  # else it was lost with the executor meanwhile
-                    result = self._result(future, task)
-                    if result is not None:
-                        yield task, result
+                # None as well for one that was lost with the executor meanwhile.
+                task = None if future is None else self._flying.pop(future, None)
+                result = self._result(future, task) if future and task else None
+                yield (task, result) if task and result else None
         finally:
             self._close()
 
-    def _fill(self) -> None:
+    def _fill(self) -> bool:
+        """Submit as many as may be; return whether something is in flight."""
         while True:
             self._one_at_a_time = self._one_at_a_time and bool(self._again or self._flying)
             if len(self._flying) >= (1 if self._one_at_a_time else self._pool.window):
-                return
+                return True
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
-                return
+                return bool(self._flying)
             if self._executor is None:
                 self._executor = self._pool.open()
             try:

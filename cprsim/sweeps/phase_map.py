@@ -7,42 +7,37 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.sweeps.best import circumstances
-from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.values import brief, si_column, text_of, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from cprsim.sweeps.stored import Sweep
+
 _SHOWN = 5
 
 
-def phase_map(
-    definition: Mapping[str, Any],
-    points: Sequence[StoredPoint],
-    best: pd.DataFrame,
-    at: Mapping[str, Any],
-    bounds: str,
-    systems: Mapping[str, str],
-) -> "Figure":
-    """Draw the map of the `best` of a sweep, or of its part where what `at` names has these values.
+def phase_map(sweep: "Sweep", best: pd.DataFrame, at: Mapping[str, Any], bounds: str) -> "Figure":
+    """Draw the map of the `best` of a sweep within `bounds`, in words.
 
-    `systems`: of each policy.
+    Or of its part where what `at` names has these values.
     """
     from cprsim.figures.cells import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
+    definition, points = sweep.definition, sweep.points
     there = cut(points, circumstances(definition["keys"]), at, definition["zipped"])
-    to_do = sum(points[i].to_do for i in there.points)
     values = points[there.points[0]].values
     fixed = ", ".join(f"{key} = {brief(values[key])}" for key in at)
     along = [f"{', '.join(there.along)} with {there.whole}"] if there.along else []
-    title = "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}", *along)))
+    known = sweep.table.dropna(subset="system").set_index("policy")["system"].to_dict()
     return phase(
         best[best["point"].isin(there.points)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in there.axes},
-        systems,
-        title,
+        {name: known.get(name, "") for name in definition["policies"]},
+        "; ".join(filter(None, (definition["title"], fixed and f"at {fixed}", *along))),
         bounds,
-        to_do,
+        sum(points[i].to_do for i in there.points),
     )
 
 
@@ -56,7 +51,7 @@ class Cut(NamedTuple):
 
 
 def cut(
-    points: Sequence[StoredPoint],
+    points: Sequence[Point],
     keys: Sequence[str],
     at: Mapping[str, Any],
     zipped: Sequence[str] = (),
@@ -95,12 +90,12 @@ def cut(
     return Cut([point.number for point in shown], axes or [keys[0]], along, whole)
 
 
-def _count(points: Sequence[StoredPoint], *keys: str) -> int:
+def _count(points: Sequence[Point], *keys: str) -> int:
     """Count the values of the keys together."""
     return len({tuple(text_of(point.values[key]) for key in keys) for point in points})
 
 
-def _fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> set[int]:
+def _fixed(points: Sequence[Point], keys: Sequence[str], key: str, value: Any) -> set[int]:
     """Return numbers of the points where a key has that value."""
     if key not in keys:
         raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")

@@ -6,8 +6,8 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,44 +25,43 @@ _SHOWN = ("title", "accuracy")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One scenario of a sweep; there may be a million, so they are kept small.
+    """One scenario of a sweep, and how far it is; there may be a million, so they are small.
 
-    Parameters
-    ----------
-    number
-        In the order of the design, from 0.
-    values
-        What is varied.
-    key
-        Hash of the scenario as resolved, the files it names included, and of the model version;
-        empty if the scenario can't be read.
-    useful_time_s
-        Of its job.
-    error
-        Why the scenario can't be read; empty if it can.
+    `number`: in the order of the design, from 0. `values`: what is varied. `useful_time_s`: of its
+    job. `replications`: of each policy that has results; None where nothing has been played.
+    `error`: why it failed under all policies, else None; `errors`: why policies failed there, by
+    name. `key`: hash of the scenario as resolved, the files it names included, and of the model
+    version; empty if the scenario can't be read.
     """
 
     number: int
     values: Values
-    key: str = ""
     useful_time_s: float = 0.0
-    error: str = ""
+    replications: int | None = None
+    error: str | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
-        """The point as it is stored."""
-        return asdict(self)
+        """Return the entries that are stored."""
+        return {each: getattr(self, each) for each in ("values", "useful_time_s", "error")}
+
+    @property
+    def finished(self) -> bool:
+        """Return whether there are results."""
+        return self.replications is not None and self.error is None
+
+    @property
+    def to_do(self) -> bool:
+        """Return whether it is neither finished nor failed."""
+        return not (self.finished or self.error)
 
 
 class VariedScenario:
     """The scenario that points are made of.
 
-    Parameters
-    ----------
-    mapping
-        The tables of the scenario file.
-    policies
-        Names of those that are compared.
+    `mapping`: the tables of the scenario file. `policies`: names of those that are compared.
     """
 
     def __init__(self, mapping: dict[str, Any], policies: Sequence[str]) -> None:
@@ -135,7 +134,8 @@ def read_points(
         except ScenarioError as error:
             points.append(Point(number, values, error=str(error)))
             continue
-        points.append(Point(number, values, varied.key(scenario), scenario.job.useful_time_s))
+        key = varied.key(scenario)
+        points.append(Point(number, values, scenario.job.useful_time_s, key=key))
         if scenario.prices is not None and scenario.prices.currency is not None:
             currencies.add(scenario.prices.currency)
     faults = _faults_everywhere(points)
@@ -155,7 +155,7 @@ def _faults_everywhere(points: Sequence[Point]) -> list[str]:
     if any(point.error for point in points):
         for point in points:
             for key, value in point.values.items():
-                at[key, json.dumps(value, default=str)].append(point.error)
+                at[key, json.dumps(value, default=str)].append(point.error or "")
     found: dict[str, None] = {}
     for errors in at.values():
         if all(errors):

@@ -1,15 +1,15 @@
 """The file of a sweep, an SQLite database: one process writes to it, any may read it meanwhile.
 
-A row of a table is a number, a JSON document and their SHA-256. A point whose result is damaged or
-missing is run again when the sweep is resumed; a reader of a damaged row raises an error.
+A row of a table is a number, a JSON document, their SHA-256, and packed replications. A point whose
+result is damaged or missing is run again when the sweep is resumed; a reader of a damaged row
+raises an error.
 """
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,50 +17,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.reading import note
-from cprsim.errors import RunError, UsageError
-from cprsim.sweeps.definition import Definition
+from cprsim.errors import CprsimError, RunError, UsageError
+from cprsim.sweeps.definition import check_same
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
 #: Name of the file in the folder of a sweep.
 NAME = "sweep.db"
 #: Files that SQLite makes and deletes next to it.
-_COMPANIONS = (f"{NAME}-journal", f"{NAME}-wal", f"{NAME}-shm")
+_COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
-_TABLES = ("definition", "points", "results")
 _PATIENCE_S = 60.0  # to wait for another process
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPoint:
-    """A point of a sweep, and whether it is finished (with so many `replications`) or failed.
-
-    `errors`: why policies failed there, by name; the others have results where it is finished.
-    """
-
-    number: int
-    values: dict[str, Any]
-    useful_time_s: float
-    replications: int | None
-    error: str | None
-    errors: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def finished(self) -> bool:
-        """Return whether there are results."""
-        return self.replications is not None and self.error is None
-
-    @property
-    def to_do(self) -> bool:
-        """Return whether it is neither finished nor failed."""
-        return not (self.finished or self.error)
+#: What makes it; `data` is the last column, so that the others are read without it.
+_MADE = (
+    *(
+        f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, document TEXT NOT NULL, "
+        "hash BLOB NOT NULL, data BLOB NOT NULL)"
+        for table in ("definition", "points", "results")
+    ),
+    "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_LAYOUT}",
+)
 
 
 class SweepStore:
-    """The sweep in a folder, opened for writing; no other process can write to it meanwhile.
+    """A sweep that is opened for writing.
 
-    What was added is safe, also from a kill of this process, once `commit` has returned True.
     `done`: numbers of points that are finished. `lost`: whether some were damaged.
     """
 
@@ -69,61 +53,62 @@ class SweepStore:
         self.done: set[int] = set()
         self.lost = False
 
-    @classmethod
-    @contextmanager
-    def open(
-        cls, folder: Path, definition: Definition, points: Sequence[Point], versions: dict[str, Any]
-    ) -> Iterator["SweepStore"]:
-        """Make the sweep, or resume the one that is there.
+    def begin(self, wait_s: float = _PATIENCE_S) -> None:
+        """Keep all other writers out from now on; not, as SQLite would, from the first write."""
+        self._connection.execute(_wait(wait_s))
+        self._connection.execute("BEGIN IMMEDIATE")
 
-        Raises
-        ------
-        UsageError
-            If the folder holds another sweep or something else, if the database itself is damaged,
-            or if another process is writing to it.
-        RunError
-            If the disk fails.
-        """
-        path = folder / NAME
-        for each in () if path.exists() else map(folder.joinpath, _COMPANIONS):
-            if each.exists():
-                raise UsageError(
-                    f"--out {folder}: {each.name} is there without {NAME}, and the sweep would "
-                    "delete it; move it, or give another folder"
-                )
-        with explained(path):
-            folder.mkdir(parents=True, exist_ok=True)
-            store = cls(path, _connect(path, "rwc"))
-        try:
-            with explained(path):
-                store._begin(wait_s=1.0)
-                if _holds_sweep(store._connection, path):
-                    definition.check(stored_definition(store._connection), folder)
-                    store._forget_damaged()
-                else:
-                    store._make(definition)
-                store._insert("points", ((each.number, each.document, b"") for each in points))
-                store._connection.execute(
-                    "INSERT INTO runs VALUES (datetime('now'), ?)", [json.dumps(versions)]
-                )
-            store.commit()
-            yield store
-        finally:
-            store._connection.close()
+    def make(self, definition: dict[str, Any]) -> None:
+        """Make the tables of a new sweep."""
+        for statement in _MADE:
+            self._connection.execute(statement)
+        self.insert("definition", [(0, definition, b"")])
+
+    def forget_damaged(self) -> None:
+        """Delete damaged results, and those of points that failed as a whole, to run them again."""
+        (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if fault != "ok":
+            raise sqlite3.DatabaseError(fault)
+        again = []
+        for number, text, found, data in self._connection.execute("SELECT * FROM results"):
+            document = json.loads(text) if found == _hash("results", number, text) else {}
+            damaged = document.get("sha256") != _sha256(data)
+            self.lost |= damaged
+            if damaged or not document["plans"]:
+                again.append((number,))
+            else:
+                self.done.add(number)
+        self._connection.executemany("DELETE FROM results WHERE number = ?", again)
+
+    def start(self, points: Iterable[Point], versions: dict[str, Any]) -> None:
+        """Write the points of a sweep, and what plays it from now on."""
+        self._connection.execute("DELETE FROM points")
+        self.insert("points", ((each.number, each.document, b"") for each in points))
+        now = "INSERT INTO runs VALUES (datetime('now'), ?)"
+        self._connection.execute(now, [json.dumps(versions)])
 
     def add(self, point: int, result: PointResult) -> None:
-        """Keep the result of a point."""
+        """Keep the result of a point; safe, also from a kill, once `commit` has returned True."""
+        packed = b"".join(result.packed.values())
         document = {
             "plans": [each.to_dict() for each in result.plans],
             "errors": result.errors,
             "error": result.error,
             "replications": result.replications,
-            "sizes": {policy: len(packed) for policy, packed in result.packed.items()},
+            "sizes": {policy: len(own) for policy, own in result.packed.items()},
+            "sha256": _sha256(packed),
         }
-        packed = b"".join(result.packed.values())
-        document["sha256"] = hashlib.sha256(packed).hexdigest()
         with explained(self._path):
-            self._insert("results", [(point, document, packed)])
+            self.insert("results", [(point, document, packed)])
+
+    def insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
+        """Insert numbers, documents and data."""
+        for number, document, data in rows:
+            text = json.dumps(document, ensure_ascii=False, default=str)
+            # Errors may name files in letters that UTF-8 lacks, for which it has `?`.
+            text = text.encode(errors="replace").decode()
+            row = (number, text, _hash(table, number, text), data)
+            self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
 
     def commit(self, wait_s: float = 600.0) -> bool:
         """Make what was added safe; return False where a reader was in the way for so long."""
@@ -137,54 +122,50 @@ class SweepStore:
                 if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
                     return False  # the transaction continues, with nothing lost
                 raise
-            self._begin(_PATIENCE_S)
+            self.begin()
         return True
 
-    def _begin(self, wait_s: float) -> None:
-        # IMMEDIATE keeps all other writers out from now on, not only from the first write.
-        self._connection.execute(_wait(wait_s))
-        self._connection.execute("BEGIN IMMEDIATE")
 
-    def _make(self, definition: Definition) -> None:
-        for table in _TABLES:
-            # `data` is the last, so that the others are read without it.
-            self._connection.execute(
-                f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, document TEXT NOT NULL, "
-                "hash BLOB NOT NULL, data BLOB NOT NULL)"
-            )
-        self._connection.execute(
-            "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)"
+@contextmanager
+def writing(
+    folder: Path, definition: dict[str, Any], points: Sequence[Point], versions: dict[str, Any]
+) -> Iterator[SweepStore]:
+    """Make the sweep in a folder, or resume the one that is there.
+
+    No other process can write to it meanwhile.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds another sweep or something else, if the database itself is damaged, or
+        if another process is writing to it.
+    RunError
+        If the disk fails.
+    """
+    path = folder / NAME
+    others = [] if path.exists() else [each for each in _COMPANIONS if (folder / each).exists()]
+    if others:
+        raise UsageError(
+            f"--out {folder}: {others[0]} is there without {NAME}, and the sweep would delete it; "
+            "move it, or give another folder"
         )
-        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
-        self._insert("definition", [(0, definition.document(), b"")])
-
-    def _forget_damaged(self) -> None:
-        """Delete damaged results, and those of points that failed as a whole, to run them again."""
-        (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if fault != "ok":
-            raise sqlite3.DatabaseError(fault)
-        self._connection.execute("DELETE FROM points")
-        again = []
-        for number, text, found, data in self._connection.execute("SELECT * FROM results"):
-            document = json.loads(text) if found == _hash("results", number, text) else {}
-            damaged = document.get("sha256") != _sha256(data)
-            self.lost |= damaged
-            if damaged or not document["plans"]:
-                again.append((number,))
+    with explained(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        connection = _connect(path, "rwc")
+    store = SweepStore(path, connection)
+    try:
+        with explained(path):
+            store.begin(wait_s=1.0)
+            if _holds_sweep(connection, path):
+                check_same(folder, stored_definition(connection), definition)
+                store.forget_damaged()
             else:
-                self.done.add(number)
-        self._connection.executemany("DELETE FROM results WHERE number = ?", again)
-
-    def _insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
-        self._connection.executemany(
-            f"INSERT INTO {table} VALUES (?, ?, ?, ?)",
-            (
-                (number, text, _hash(table, number, text), data)
-                for number, document, data in rows
-                for text in [_json(document)]
-            ),
-        )
+                store.make(definition)
+            store.start(points, versions)
+        store.commit()
+        yield store
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -207,20 +188,20 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 
 
 def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return what `Definition.document` wrote."""
+    """Return the definition that the sweep was made with."""
     for _, document in _rows(connection, "definition"):
         return document
     raise sqlite3.DatabaseError("it has no definition")
 
 
-def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
+def stored_points(connection: sqlite3.Connection) -> list[Point]:
     """Return all points, in order, and how far each is."""
     results, found = dict(_rows(connection, "results")), []
     for number, point in _rows(connection, "points"):
         of = results.get(number, {"replications": None, "error": "", "errors": {}})
         error = point["error"] or of["error"] or None
         known = point["values"], point["useful_time_s"], of["replications"]
-        found.append(StoredPoint(number, *known, error, of["errors"]))
+        found.append(Point(number, *known, error, of["errors"]))
     if [each.number for each in found] != [*range(stored_definition(connection)["count"])]:
         raise sqlite3.DatabaseError("its points are not those of its definition")
     return found
@@ -254,20 +235,26 @@ def explained(path: Path) -> Iterator[None]:
         raise _damaged(path, "its tables have no readable names") from None
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            raise RunError(
-                f"{path}: the disk is full; what was stored before is safe: make room, and give "
-                "the same command again"
-            ) from None
-        if code == sqlite3.SQLITE_BUSY:
-            raise UsageError(
-                f"{path}: another process is writing to it; wait for it, or choose another folder"
-            ) from None
-        if code == sqlite3.SQLITE_NOTADB:
-            raise UsageError(f"{path}: is no SQLite file; choose another folder") from None
+        if code in _FAULTS:
+            kind, told = _FAULTS[code]
+            raise kind(f"{path}: {told}") from None
         if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
             raise RunError(f"{path}: {error}") from None  # of the system, not of what it holds
         raise _damaged(path, str(error)) from None
+
+
+_FAULTS: dict[int, tuple[type[CprsimError], str]] = {
+    sqlite3.SQLITE_FULL: (
+        RunError,
+        "the disk is full; what was stored before is safe: make room, and give the same command "
+        "again",
+    ),
+    sqlite3.SQLITE_BUSY: (
+        UsageError,
+        "another process is writing to it; wait for it, or choose another folder",
+    ),
+    sqlite3.SQLITE_NOTADB: (UsageError, "is no SQLite file; choose another folder"),
+}
 
 
 def _damaged(path: Path, why: str) -> UsageError:
@@ -321,12 +308,6 @@ def _rows(
 def _wait(wait_s: float) -> str:
     """Return the statement by which others are waited for so long."""
     return f"PRAGMA busy_timeout = {int(1000 * wait_s)}"
-
-
-def _json(document: dict[str, Any]) -> str:
-    """Return JSON; errors may name files in letters that UTF-8 lacks, for which it has `?`."""
-    text = json.dumps(document, ensure_ascii=False, default=str)
-    return text.encode(errors="replace").decode()
 
 
 def _hash(table: str, number: int, text: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,18 +20,12 @@ from cprsim.runs.result import entry, in_currency
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.summaries import statistics, tidy
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import Played, SweepVerdict, sweep_verdicts
+from cprsim.sweeps.best import Played, SweepVerdict, choices, sweep_verdicts, tabulated
 from cprsim.sweeps.phase_map import phase_map
-from cprsim.sweeps.store import (
-    StoredPoint,
-    reading,
-    results_of,
-    stored_definition,
-    stored_points,
-)
+from cprsim.sweeps.points import Point
+from cprsim.sweeps.store import reading, results_of, stored_definition, stored_points
 from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.values import si_column
-from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
     import xarray
@@ -41,8 +35,8 @@ if TYPE_CHECKING:
 #: Rows of its table that a notebook shows.
 _SHOWN = 20
 _PLAN = ("system", "recovery", "interval_s")
-#: Ends of the names of columns, for what summarises a measure.
-_ENDS = ("", "_low", "_high", "_p50", "_p95")
+#: The first columns of the table.
+_HEAD = dict.fromkeys(("point", "policy", *_PLAN))
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +60,7 @@ class Sweep:
             return stored_definition(connection)
 
     @cached_property
-    def points(self) -> list[StoredPoint]:
+    def points(self) -> list[Point]:
         """All points, in order."""
         with reading(self.folder) as connection:
             return stored_points(connection)
@@ -77,12 +71,12 @@ class Sweep:
         return self.definition.get("currency")  # which an older cprsim didn't write
 
     @property
-    def failures(self) -> list[StoredPoint]:
+    def failures(self) -> list[Point]:
         """Points that failed, under all policies."""
         return [point for point in self.points if point.error]
 
     @property
-    def failed_in_part(self) -> list[StoredPoint]:
+    def failed_in_part(self) -> list[Point]:
         """Points that failed under some policies; the others have results there."""
         return [point for point in self.points if point.errors and not point.error]
 
@@ -112,33 +106,37 @@ class Sweep:
         `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
         is empty else.
         """
-        policies = self.definition["policies"]
-        numbers = [f"{measure}{end}" for measure in self._measures for end in _ENDS]
-        numbers += [*OVERHEAD_CAUSES, *PLANNED]
-        columns = ["point", "policy", *_PLAN, "replications", *numbers, "error"]
-        # What failed has no number there, and a whole number can't be none.
-        failed = any(point.error or point.errors for point in self.points)
-        kinds = dict.fromkeys(("interval_s", *numbers), "float64")
+        with reading(self.folder) as connection:
+            rows = [row for each in self.points for row in self._rows(connection, each)]
+        # Measures are the same at all points: all have prices, or none has.
+        played = next((row for row in rows if not row["error"]), None)
+        names = [*(played or _HEAD | _summary(np.ones((len(COLUMNS), 1)), Basis(*[1.0] * 6)))]
+        kinds: dict[str, str] = dict.fromkeys(names, "float64")
         kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
         kinds |= {"point": "int64", "replications": "Int64"}
-        kinds |= {"spares": "float64" if failed else "int64"}
-        with reading(self.folder) as connection:
-            rows = [row for each in self.points for row in _rows(connection, each, policies)]
-        table = pd.DataFrame(rows, columns=columns).astype(kinds)
+        # What failed has no number there, and a whole number can't be none.
+        failed = any(point.error or point.errors for point in self.points)
+        kinds["spares"] = "float64" if failed else "int64"
+        table = pd.DataFrame(rows, columns=names).astype(kinds)
         for place, (name, values) in enumerate(self._varied.items()):
             # A whole section may be varied that is called like a measure.
-            own = f"{name} (varied)" if name in columns else name
+            own = f"{name} (varied)" if name in names else name
             table.insert(1 + place, own, values[table["point"].to_numpy()])
         return table
 
-    @property
-    def _measures(self) -> list[str]:
-        """Measures that the sweep has: all its points have prices, or none has."""
-        for point in self.points:
-            if point.finished:
-                plans, every = self._results(point.number)
-                return measures_of(plans[next(iter(every))].basis)
-        return measures_of()
+    def _rows(self, connection: sqlite3.Connection, point: Point) -> Iterator[dict[str, Any]]:
+        """Yield a row a policy; none for a point that is still to be done."""
+        if point.finished:
+            plans, every = results_of(connection, point.number)
+            for name, plan in plans.items():
+                row = {"point": point.number, "policy": name}
+                row |= {each: getattr(plan, each) for each in _PLAN}
+                of = point.errors.get(name)
+                yield row | (_summary(every[name], plan.basis) if of is None else {"error": of})
+        elif point.error:
+            for policy in self.definition["policies"]:
+                error = point.errors.get(policy, point.error)
+                yield {"point": point.number, "policy": policy, "error": error}
 
     def replications(self, point: int) -> pd.DataFrame:
         """Return the replications of one point, as `Result.replications` has them.
@@ -160,6 +158,8 @@ class Sweep:
         return [
             Played(
                 plans[name],
+                point,
+                choices(self.points[point], name),
                 measures=np.stack([*measured(of, plans[name].basis).values()]),
                 corrupt=float(of["corrupt"].mean()),
             )
@@ -240,11 +240,7 @@ class Sweep:
         if name != "phase":
             raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
         limits = max_pls, max_updates_lost, max_learning_lost
-        best, bounds = self.best(*limits), str(Quality(*limits))
-        known = self.table.dropna(subset="system")
-        systems = dict(zip(known["policy"], known["system"], strict=True))
-        systems = {name: systems.get(name, "") for name in self.definition["policies"]}
-        return phase_map(self.definition, self.points, best, at or {}, bounds, systems)
+        return phase_map(self, self.best(*limits), at or {}, str(Quality(*limits)))
 
     def verdicts(self, quality: Quality) -> list[SweepVerdict]:
         """Return the rows of `best`."""
@@ -344,25 +340,6 @@ class Sweep:
                 if not point.to_do
             ],
         }
-
-
-def _rows(
-    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row a policy; none for a point that is still to be done."""
-    if point.finished:
-        plans, every = results_of(connection, point.number)
-        for name, plan in plans.items():
-            row = {"point": point.number, "policy": name}
-            row |= {each: getattr(plan, each) for each in _PLAN}
-            if name in every:
-                yield row | _summary(every[name], plan.basis)
-            else:
-                yield row | {"error": point.errors[name]}
-    elif point.error:
-        for policy in policies:
-            error = point.errors.get(policy, point.error)
-            yield {"point": point.number, "policy": policy, "error": error}
 
 
 def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:

@@ -13,14 +13,15 @@ from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.sweeps.definition import Definition, own_code
+from cprsim.scenario.mapping import leaves, load_mapping, scenario_tables
+from cprsim.sim.engine import MODEL_VERSION
+from cprsim.sweeps.definition import own_code
 from cprsim.sweeps.design import Given, IsWhole, SweepBlock, flat
 from cprsim.sweeps.driver import Driver, Tell, pool_of
 from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
-from cprsim.sweeps.store import NAME, SweepStore
+from cprsim.sweeps.store import NAME, SweepStore, writing
 from cprsim.sweeps.stored import Sweep
-from cprsim.sweeps.tasks import Rule, Task
+from cprsim.sweeps.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -128,50 +129,52 @@ def sweep(
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.from_table(mapping.pop("sweep", {}))
     mapping = scenario_tables(mapping)
-    rule = _rule(block, replications, half_width)
+    most, width = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
     names = tuple(base.select(policies))
     if engine == "batch":
         chosen(base, names, engine)
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
-    tell = tell or _silent
+    tell = tell or (lambda _: None)
     varied = VariedScenario(mapping, names)
     points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
-    definition = Definition(
-        base.title,
-        scenario_key(resolved),
-        points_hash(points),
-        len(points),
-        design.keys,
-        names,
-        seed,
-        rule,
-        engine,
-        currency=currency,
-        zipped=tuple(flat(block.zipped)),
-        code=own_code(base, names),
-    )
+    definition = {
+        "title": base.title,
+        "currency": currency,
+        "zipped": [*flat(block.zipped)],
+        "scenario": scenario_key(resolved),
+        "points": points_hash(points),
+        "count": len(points),
+        "keys": design.keys,
+        "policies": names,
+        "seed": seed,
+        "rule": {"replications": most, "half_width": width},
+        "engine": engine,
+        "model_version": MODEL_VERSION,
+        "code": own_code(base, names),
+    }
     warning = _size_without_failures(base, design.keys, block)
     if warning:
         tell(warning)
-    with SweepStore.open(out, definition, points, versions()) as store:
+    with writing(out, definition, points, versions()) as store:
         if store.lost:
             tell(f"{out / NAME}: was damaged; running again what is lost")
-        engines = _engines(base, names, engine, len(points) * rule.replications)
+        engines = _engines(base, names, engine, len(points) * most)
         if waits(engine):
             tell("compiling the batch engine, once")
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
         tasks = (
-            Task(each.number, to_json(varied.at(each.values).mapping()), names, rule, seed, engine)
+            Task(each.number, text, names, most, width, seed, engine)
             for each in points
             if each.key and each.number not in store.done
+            for text in [to_json(varied.at(each.values).mapping())]
         )
         failed = sum(not each.key for each in points)
         start = SweepProgress(len(store.done) + failed, len(points), failed)
-        _work(Driver(pool, tasks, tell), store, start, progress or _silent)
+        _work(Driver(pool, tasks, tell), store, start, progress or (lambda _: None))
     return Sweep(out)
 
 
@@ -215,7 +218,10 @@ def _mapping(scenario: Scenario | str | Path, overrides: Sequence[str]) -> dict[
     return scenario.mapping()
 
 
-def _rule(block: SweepBlock, replications: int | None, half_width: float | None) -> Rule:
+def _rule(
+    block: SweepBlock, replications: int | None, half_width: float | None
+) -> tuple[int, float | None]:
+    """Return the most replications of a point, and the half-width that ends them earlier."""
     width = block.half_width if half_width is None else half_width
     if width is not None and not 0 < width < 1:
         raise UsageError(f"half_width {width!r} is not a share between 0 and 1, e.g. 0.02")
@@ -226,19 +232,13 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
         check_replications(most)
     else:
         check_whole("replications", most, 1)  # the most that a point may get
-    return Rule(most, width)
+    return most, width
 
 
 def _whole_in(resolved: dict[str, Any]) -> IsWhole:
     """Return a test: whether a scenario, and so what is varied, has a whole number at a key."""
-
-    def is_whole(key: str) -> bool:
-        value: Any = resolved
-        for part in key.split("."):
-            value = value.get(part.strip()) if isinstance(value, dict) else None
-        return isinstance(value, int) and not isinstance(value, bool)
-
-    return is_whole
+    types = {tuple(map(str, parts)): type(value) for parts, value in leaves(resolved)}
+    return lambda key: types.get(tuple(part.strip() for part in key.split("."))) is int
 
 
 def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:
@@ -254,7 +254,3 @@ def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBloc
         'clusters fail as often; with failures.per = "node", and the mean of a node, they fail '
         "more often"
     )
-
-
-def _silent(_: object) -> None:
-    pass

@@ -29,31 +29,24 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
 #: What workers and the sweep must have in common: the model's numbers, and a `PointResult`.
-WORKERS_VERSION = f"{MODEL_VERSION}.6"
+WORKERS_VERSION = f"{MODEL_VERSION}.7"
 _WALL = COLUMNS.index("wall")
 
 
 @dataclass(frozen=True)
-class Rule:
-    """The number of replications of a point.
-
-    `replications`: their number; with `half_width` the most. `half_width`: the share of the mean
-    overhead that half the 95 % interval of every policy must reach, checked every `COHORT`
-    replications.
-    """
-
-    replications: int
-    half_width: float | None
-
-
-@dataclass(frozen=True)
 class Task:
-    """A point to be played; plain values, for workers anywhere. `scenario`: as JSON."""
+    """A point to be played; plain values, for workers anywhere.
+
+    `scenario`: as JSON. `replications`: their number; with `half_width` the most. `half_width`: the
+    share of the mean overhead that half the 95 % interval of every policy must reach, checked every
+    `COHORT` replications.
+    """
 
     point: int
     scenario: str
     policies: tuple[str, ...]
-    rule: Rule
+    replications: int
+    half_width: float | None
     seed: int
     engine: str = "auto"
     version: str = WORKERS_VERSION
@@ -90,18 +83,9 @@ class PointPlan:
 class PointResult:
     """The result of a task.
 
-    Parameters
-    ----------
-    plans
-        Of all policies.
-    packed
-        Replications by policy (`unpack`), of the policies that were played to the end.
-    errors
-        Why the others failed, by policy.
-    replications
-        Of each policy in `packed`.
-    error
-        Why the point failed as a whole; empty if a policy has results.
+    `plans`: of all policies. `packed`: replications by policy (`unpack`), of those that were played
+    to the end. `errors`: why the others failed, by policy. `replications`: of each in `packed`.
+    `error`: why the point failed as a whole; empty if a policy has results.
     """
 
     plans: tuple[PointPlan, ...] = ()
@@ -157,8 +141,8 @@ def _played(task: Task) -> PointResult:
         del engines[hopeless.policy]
     blocks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in engines}
     count = 0
-    while engines and not _enough(task.rule, count, blocks, scenario.job.useful_time_s):
-        numbers = range(count, min(count + COHORT, task.rule.replications))
+    while engines and not _enough(task, count, blocks, scenario.job.useful_time_s):
+        numbers = range(count, min(count + COHORT, task.replications))
         try:
             values = simulate(scenario, engines, numbers, task.seed)
         except NowhereError as error:
@@ -175,18 +159,18 @@ def _played(task: Task) -> PointResult:
 
 
 def _enough(
-    rule: Rule, count: int, blocks: Mapping[str, list[NDArray[np.float64]]], useful_s: float
+    task: Task, count: int, blocks: Mapping[str, list[NDArray[np.float64]]], useful_s: float
 ) -> bool:
     """Return whether `count` replications, of shape (replications, COLUMNS), are enough."""
-    if count == rule.replications:
+    if count == task.replications:
         return True
-    if rule.half_width is None or not count:
+    if task.half_width is None or not count:
         return False
     walls_s = np.stack(
         [np.concatenate([each[:, _WALL] for each in own]) for own in blocks.values()]
     )
     overheads = overhead(walls_s, useful_s)
-    width = rule.half_width * np.abs(overheads.mean(axis=1))
+    width = task.half_width * np.abs(overheads.mean(axis=1))
     return bool(np.all(half_width(overheads) <= width))
 
 

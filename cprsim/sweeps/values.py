@@ -4,9 +4,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -83,52 +82,16 @@ _SHARE = Units({"%": 1.0})
 _MOST = 1_000_000
 
 
-@dataclass(frozen=True)
-class Range:
-    """All values from `low` to `high`, evenly spread or evenly spread over their logarithms.
-
-    Parameters
-    ----------
-    low, high
-        Ends, in the base unit of `units`, or bare numbers.
-    logarithmic
-        Whether the spread is even over the logarithms.
-    units
-        Unit to its factor, for quantities; None for bare numbers.
-    """
-
-    low: float
-    high: float
-    logarithmic: bool
-    units: Units | None
-
-    def at(self, share: float, whole: bool) -> Any:
-        """Return the value that is this share of the way, as a scenario file has it."""
-        if self.logarithmic:
-            value = self.low * (self.high / self.low) ** share
-        else:
-            value = self.low + share * (self.high - self.low)
-        if whole:
-            return round(value)
-        value = float(f"{value:.12g}")  # 36000.000000000004 s would be a strange thing to read
-        if self.units is None:
-            return value
-        return f"{value:.12g}%" if self.units is _SHARE else units.format_exact(value, self.units)
+#: The value that is a share of the way along a range, as a scenario file has it; rounded if whole.
+ValueAt = Callable[[float, bool], Any]
 
 
 def expand(text: str, whole: bool, what: str) -> list[Any]:
     """Return the values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
 
-    `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`.
-
-    Parameters
-    ----------
-    text
-        E.g. `"14 h,28 h"`. Values are TOML where they parse, else strings.
-    whole
-        Whether values of `lin` and `log` are rounded to whole numbers.
-    what
-        Whose values they are, for the fault.
+    `LOW:HIGH:COUNT` is `lin(LOW, HIGH, COUNT)`. Values are TOML where they parse, else strings.
+    `whole`: whether those of `lin` and `log` are rounded to whole numbers. `what`: whose values
+    they are, for the fault.
     """
     values: list[Any] = []
     for part in _parts(text):
@@ -146,12 +109,12 @@ def expand(text: str, whole: bool, what: str) -> list[Any]:
         steps = int(count)
         if len(values) + steps > _MOST:
             raise UsageError(f"{what}: has {len(values) + steps:,} values, {_MOST:,} are the most")
-        spread = [found.at(i / max(steps - 1, 1), whole) for i in range(steps)]
+        spread = [found(i / max(steps - 1, 1), whole) for i in range(steps)]
         values += dict.fromkeys(spread)  # whole numbers only once each
     return values
 
 
-def parse_range(text: object, what: str) -> Range:
+def parse_range(text: object, what: str) -> ValueAt:
     """Return the range of a text such as `"log(1 h, 100 h)"`."""
     call = _CALL.fullmatch(text.strip()) if isinstance(text, str) else None
     arguments = _parts(call[2]) if call else []
@@ -162,13 +125,23 @@ def parse_range(text: object, what: str) -> Range:
     return _range(call[0], call[1], arguments, what)
 
 
-def _range(text: str, kind: str, ends: list[str], what: str) -> Range:
-    (low, low_units), (high, high_units) = (_quantity(end, text, what) for end in ends)
-    if low_units is not high_units:
+def _range(text: str, kind: str, ends: list[str], what: str) -> ValueAt:
+    (low, of_low), (high, of_high) = (_quantity(end, text, what) for end in ends)
+    if of_low is not of_high:
         raise UsageError(f"{what}: {text!r}: the ends are no quantities of one kind")
     if kind == "log" and not (low > 0 and high > 0):
         raise UsageError(f"{what}: {text!r}: logarithms need ends above 0; use lin")
-    return Range(low, high, kind == "log", low_units)
+
+    def at(share: float, whole: bool) -> Any:
+        value = low * (high / low) ** share if kind == "log" else low + share * (high - low)
+        if whole:
+            return round(value)
+        value = float(f"{value:.12g}")  # 36000.000000000004 s would be a strange thing to read
+        if of_low is None:
+            return value
+        return f"{value:.12g}%" if of_low is _SHARE else units.format_exact(value, of_low)
+
+    return at
 
 
 def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:

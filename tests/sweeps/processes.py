@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from cprsim.sweeps import export
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.sweeps.stored import Sweep
 from tests.gated import Gate
 from tests.waiting import HANGS_S
@@ -51,7 +51,7 @@ def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def exported(folder: Path) -> str:
     """The CSV of a sweep; here, since a process of its own would take a second to start."""
-    return export.exported(Sweep(folder), "csv").decode()
+    return csv_bytes(Sweep(folder).table).decode()
 
 
 class Dask:

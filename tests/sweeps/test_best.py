@@ -17,12 +17,19 @@ from cprsim.runs.measures import MEASURES, Basis
 from cprsim.runs.selection.bounds import Quality
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping
-from cprsim.sweeps.best import Played, SweepVerdict, policy_and_rest, sweep_verdicts
+from cprsim.sweeps.best import (
+    Played,
+    SweepVerdict,
+    choices,
+    entries,
+    policy_and_rest,
+    sweep_verdicts,
+    tabulated,
+)
 from cprsim.sweeps.display import _notes, best_table
-from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.tasks import PointPlan
-from cprsim.sweeps.verdicts import entries, tabulated
 from tests.sweeps.cases import MEANS, SCENARIO, scenario
 
 INTERVALS = {"policies.full.interval": ["1 h", "3 h"]}
@@ -36,7 +43,7 @@ class Told:
     """
 
     times: int = 20
-    points: list[StoredPoint] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
     results: list[list[Played]] = field(default_factory=list)
 
     @property
@@ -50,12 +57,13 @@ class Told:
             errors: dict[str, str] | None = None,
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
         count = 9 if done and not error else None
-        self.points.append(StoredPoint(
+        self.points.append(Point(
             len(self.points), values, 1.0, count, error, errors or {}))  # fmt: skip
-        self.results.append([self._told(name, each) for name, each in policies.items()])
+        told = [self._told(self.points[-1], name, each) for name, each in policies.items()]
+        self.results.append(told)
         return self
 
-    def _told(self, policy: str, told: Any) -> Played:
+    def _told(self, point: Point, policy: str, told: Any) -> Played:
         overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
         overheads = np.tile(overheads, self.times)
         measures = np.zeros((len(MEASURES), len(overheads)))
@@ -64,7 +72,7 @@ class Told:
         measures[list(MEASURES).index("pls")] = 2 * lost
         measures[list(MEASURES).index("updates_lost")] = lost
         plan = PointPlan(policy, "full", "full", 3600.0, 0.0, not lost, Basis(*[math.nan] * 6))
-        return Played(plan, measures)
+        return Played(plan, point.number, choices(point, policy), measures)
 
 
 def found(told: Told, *bounds: float | None) -> list[SweepVerdict]:
@@ -314,8 +322,8 @@ def test_a_policy_is_clear_though_its_choices_are_tied():
     (answer,) = found(told)
 
     assert (answer.verdict, answer.certificate.why) == ("undecided", "margin")
-    assert [each.label for each in answer.tied] == ["a (2 h)"]
-    assert entries([answer])[0]["rivals"] == []
+    (entry,) = entries([answer])
+    assert (entry["tied_with"], entry["rivals"]) == (["a (2 h)"], [])
 
 
 def test_candidates_beyond_a_bound_are_none():

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.errors import CprsimError, RunError, UsageError
-from cprsim.sweeps import driver, export, store, tasks
+from cprsim.sweeps import driver, store, tasks
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import scenario
@@ -44,7 +45,7 @@ def again(folder: Path, told: list[str] | None = None) -> None:
 
 
 def exported(folder: Path) -> bytes:
-    return export.exported(cprsim.Sweep(folder), "csv")
+    return csv_bytes(cprsim.Sweep(folder).table)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 
 from cprsim.errors import RunError
 from cprsim.sweeps.driver import Driver
-from cprsim.sweeps.tasks import PointResult, Rule, Task
+from cprsim.sweeps.tasks import PointResult, Task
 
 
 def task(number: int) -> Task:
-    return Task(number, "", ("full",), Rule(1, None), 0)
+    return Task(number, "", ("full",), 1, None, 0)
 
 
 def result(of: Task) -> PointResult:

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 import cprsim
-from cprsim.sweeps.export import exported
+from cprsim.basics.spreadsheet import csv_bytes, parquet_bytes
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import scenario
 
@@ -26,12 +26,12 @@ def done(tmp_path_factory) -> cprsim.Sweep:
 
 def test_a_csv_is_the_table(done):
     assert len(done.failures) in range(1, len(done.points))
-    assert exported(done, "csv").decode() == done.table.to_csv(index=False, lineterminator="\n")
+    assert csv_bytes(done.table).decode() == done.table.to_csv(index=False, lineterminator="\n")
 
 
 def test_a_parquet_is_the_table(done):
     pytest.importorskip("pyarrow", reason="needs the extra parquet")
-    found = pandas.read_parquet(io.BytesIO(exported(done, "parquet")))
+    found = pandas.read_parquet(io.BytesIO(parquet_bytes(done.table)))
 
     pandas.testing.assert_frame_equal(found, done.table, check_dtype=False)
 
@@ -45,5 +45,5 @@ def test_a_sweep_that_has_only_begun_has_a_head(tmp_path, monkeypatch):
         sweep(scenario(), tmp_path, {"costs.save": ["1 min"]}, replications=3)
     found = cprsim.Sweep(tmp_path)
 
-    assert exported(found, "csv").decode().splitlines() == [",".join(found.table.columns)]
-    assert exported(found, "parquet")
+    assert csv_bytes(found.table).decode().splitlines() == [",".join(found.table.columns)]
+    assert parquet_bytes(found.table)

@@ -4,7 +4,7 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.sweeps.phase_map import cut
-from cprsim.sweeps.store import StoredPoint
+from cprsim.sweeps.points import Point
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.sweep import sweep
 from tests.figures.reading import notes
@@ -13,7 +13,7 @@ from tests.sweeps.cases import MEANS, scenario
 KEYS = ["failures.mean", "costs.save", "cluster.parameter_servers"]
 ALONE: tuple[list[str], str] = ([], "")  # nothing goes along with an axis
 POINTS = [
-    StoredPoint(i, dict(zip(KEYS, (mean, save, servers), strict=True)), 1.0, 9, None)
+    Point(i, dict(zip(KEYS, (mean, save, servers), strict=True)), 1.0, 9, None)
     for i, (mean, save, servers) in enumerate(
         (mean, save, servers)
         for mean in ("1 h", "2 h")
@@ -35,7 +35,7 @@ def test_what_is_not_fixed_and_still_varies_gives_the_axes():
 def test_keys_whose_values_go_together_are_one_axis():
     values = [("1 h", "30 s", 4), ("2 h", "1 min", 4), ("3 h", "2 min", 8)]
     points = [
-        StoredPoint(2 * i + j, dict(zip(KEYS, each, strict=True)) | {"x": j}, 1.0, 9, None)
+        Point(2 * i + j, dict(zip(KEYS, each, strict=True)) | {"x": j}, 1.0, 9, None)
         for i, each in enumerate(values)
         for j in range(2)
     ]

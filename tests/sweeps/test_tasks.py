@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.tasks import Rule, _enough, pack, unpack
+from cprsim.sweeps.tasks import Task, _enough, pack, unpack
 
 
 def walls(*overheads: float) -> np.ndarray:
@@ -36,8 +36,11 @@ NOISY, CALM = walls(*[0.1, 0.3] * 5), walls(*[0.2] * 10)
 def test_a_half_width_is_that_of_every_policy(width, blocks, is_enough):
     count = 10 * len(next(iter(blocks.values())))
 
-    assert _enough(Rule(4000, width), count, blocks, 100.0) == is_enough
-    assert _enough(Rule(count, width), count, blocks, 100.0)
+    def task(most):
+        return Task(0, "", (*blocks,), most, width, 0)
+
+    assert _enough(task(4000), count, blocks, 100.0) == is_enough
+    assert _enough(task(count), count, blocks, 100.0)
 
 
 def test_packed_replications_are_the_same_to_the_last_bit():

@@ -49,9 +49,9 @@ def test_values_of_whole_numbers_are_rounded_and_stand_once_each():
 def test_a_range_reaches_from_end_to_end():
     lin, log = parse_range("lin(2, 4)", "x"), parse_range("log(1 h, 100 h)", "x")
 
-    assert [lin.at(share, False) for share in (0, 0.5, 1)] == [2.0, 3.0, 4.0]
-    assert [lin.at(share, True) for share in (0, 0.3, 1)] == [2, 3, 4]
-    assert [log.at(share, False) for share in (0, 0.5, 1)] == ["1 h", "10 h", "100 h"]
+    assert [lin(share, False) for share in (0, 0.5, 1)] == [2.0, 3.0, 4.0]
+    assert [lin(share, True) for share in (0, 0.3, 1)] == [2, 3, 4]
+    assert [log(share, False) for share in (0, 0.5, 1)] == ["1 h", "10 h", "100 h"]
 
 
 @pytest.mark.parametrize("text", ["1 h", "lin(1 h, 2 h, 3)", 7, ["lin(1, 2)"]])

@@ -3,6 +3,7 @@
 # ruff: noqa: D102  (law.py says what each method gives)
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -185,6 +186,14 @@ class Gamma(AgeingLaw):
         rate = self._x(pace)
         ended = lives.count * (self._shape * np.log(rate) - math.lgamma(self._shape))
         return np.asarray(ended + (self._shape - 1) * lives.of_logs - rate * lives.powers(1.0))
+
+
+#: By name; each is given by its mean and its shape or cv.
+AGEING: Final[dict[str, Callable[[float, float], AgeingLaw]]] = {
+    "weibull": Weibull,
+    "gamma": Gamma,
+    "lognormal": Lognormal,
+}
 
 
 def _lower_gamma(shape: float, x: float) -> float:

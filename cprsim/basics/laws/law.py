@@ -92,20 +92,16 @@ class Law(ABC):
         until = ((alive[1:] + alive[:-1]) / 2 * np.diff(t)).sum()
         return float(1 - alive[-1]), float(until)
 
-
-class FailureLaw(Law):
-    """A law with a density, of lives that end in a failure: one that can be fitted."""
-
-    @abstractmethod
-    def hazard(self, age: Floats) -> Floats:
+    def hazard(self, age: Floats) -> Floats:  # noqa: ARG002
         """Failure rate at that age (> 0, any shape): density / survival."""
+        raise TypeError(f"the {self.key[0]} law has no density")
 
-    @abstractmethod
-    def quantile(self, survival: Floats) -> Floats:
+    def quantile(self, survival: Floats) -> Floats:  # noqa: ARG002
         """Durations that are outlasted with these chances (between 0 and 1; any shape)."""
+        raise TypeError(f"the {self.key[0]} law has no density")
 
 
-class AgeingLaw(FailureLaw):
+class AgeingLaw(Law):
     """A law of one shape, whose failure rate goes with age. Its logarithms hold far in its tail."""
 
     @abstractmethod

@@ -3,14 +3,16 @@
 # ruff: noqa: D102  (law.py says what each method gives)
 
 import math
+from collections.abc import Callable
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
-from cprsim.basics.laws.law import FailureLaw, Floats, Law, Size
+from cprsim.basics.laws.law import Floats, Law, Size
 
 
-class Exponential(FailureLaw):
+class Exponential(Law):
     """Failures at one rate, whatever the age."""
 
     def __init__(self, mean: float) -> None:
@@ -65,6 +67,14 @@ class Uniform(Law):
 
     def survival(self, t: Floats) -> Floats:
         return np.clip(1.0 - t / self.scale, 0.0, 1.0)
+
+
+#: By name, those that are given by their mean alone.
+BY_MEAN: Final[dict[str, Callable[[float], Law]]] = {
+    "exponential": Exponential,
+    "deterministic": Deterministic,
+    "uniform": Uniform,
+}
 
 
 class Empirical(Law):
