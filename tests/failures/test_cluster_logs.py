@@ -11,10 +11,9 @@ import pytest
 
 import cprsim
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.logs import monitors
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import EVIDENCE, EVIDENCE_WORDS, PLANNED
 from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.words import WORDS
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
@@ -139,7 +138,7 @@ def test_slurm_reasons_tell_planned_outages(reason: str, planned: str | None) ->
     log = written(rows, "slurm")
 
     assert log.dropped == ({f"rows of planned outages ({planned})": 1} if planned else {})
-    assert planned is None or planned in PLANNED
+    assert planned is None or planned in WORDS["reasons"]["planned"]
     assert len(log) == 2 - bool(planned)
 
 
@@ -160,6 +159,6 @@ def test_slurm_states_that_are_failures_and_others(state: str) -> None:
 def test_every_page_has_the_lists_that_readers_go_by() -> None:
     page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
 
-    assert ", ".join(str(code) for code in monitors.FAILURES) in page
-    for words in (monitors.FAILED, monitors.FAULTS, PLANNED, EVIDENCE, EVIDENCE_WORDS):
+    assert ", ".join(WORDS["xid"]) in page
+    for words in (*WORDS["slurm"].values(), *WORDS["reasons"].values()):
         assert ", ".join(f"`{word}`" for word in words) in " ".join(page.split())

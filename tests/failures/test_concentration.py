@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import failures_per_node, worst_share
+from cprsim.failures.logs.node_failures import node_failures, worst_share
 
 
 def log(nodes: list[int], population: int | None = None, kinds=None) -> FailureLog:
@@ -17,19 +17,19 @@ def log(nodes: list[int], population: int | None = None, kinds=None) -> FailureL
 @pytest.mark.parametrize(
     ("nodes", "population", "counts"),
     [
-        ([2, 2, 0], None, [1, 2]),
-        ([2, 2, 0], 4, [1, 2, 0, 0]),
+        ([2, 2, 0], None, [2, 1]),
+        ([2, 2, 0], 4, [2, 1, 0, 0]),
         ([0], 1, [1]),
     ],
 )
 def test_every_node_is_counted_those_that_never_fail_too(nodes, population, counts):
-    assert failures_per_node(log(nodes, population)).tolist() == counts
+    assert node_failures(log(nodes, population)).counts.tolist() == counts
 
 
 def test_a_trainer_and_a_server_of_one_number_are_two_nodes():
     kinds = ("trainer", "parameter_server", "trainer")
 
-    assert failures_per_node(log([0, 0, 0], None, kinds)).tolist() == [1, 2]
+    assert node_failures(log([0, 0, 0], None, kinds)).counts.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(

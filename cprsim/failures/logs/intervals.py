@@ -22,11 +22,10 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.log import Rows
-from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules, plain
-from cprsim.failures.logs.table import read_table
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
+from cprsim.failures.logs.table import parsed, read_table, refuse
+from cprsim.failures.logs.words import NO, WORDS, YES, plain
 
 _LONGEST = 80  # characters that an error shows whole
 #: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
@@ -269,18 +268,18 @@ def read_intervals(
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
     lasted = table[of.duration] != ""
     watched = lasted & (of.entry is None or table[of.entry] != "")
-    known = table.of_rows(watched)
+    known = table[watched]
     unit_s = rules.unit_s or of.unit_s or 1.0
-    lasted_s = known.parsed(of.duration, lambda text: seconds_of(text, unit_s))
+    lasted_s = parsed(known, of.duration, lambda text: seconds_of(text, unit_s))
     entered_s = np.zeros(len(known))
     if of.entry is not None:
         entry_s = rules.unit_s or of.entry_unit_s or unit_s
-        entered_s = known.parsed(of.entry, lambda text: seconds_of(text, entry_s))
+        entered_s = parsed(known, of.entry, lambda text: seconds_of(text, entry_s))
     observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
         ended, flags = of.ended(table[of.flag].tolist())
         wrong = np.array([each is None for each in ended])
-        table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
+        refuse(table, of.flag, wrong & watched, f"; known flags: {flags}")
         observed = np.array([bool(each) for each in ended])
     seen = (entered_s == 0) | (entered_s < lasted_s)
     counts = {

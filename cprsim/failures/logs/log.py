@@ -21,7 +21,7 @@ _ARRAYS: Final = {
     "racks": np.int64,
 }
 _TEXTS: Final = ("kinds", "severities", "causes")
-_EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from its start
+EARLIEST_S: Final = 1e8  # in 1973; three years, in a log that counts from its start
 #: Why a failure of a log isn't used.
 OUTSIDE: Final = "failures outside the window"
 OF_WORST: Final = "failures of the worst nodes"
@@ -35,11 +35,6 @@ class Epoch(NamedTuple):
 
     unix_s: float
     zoned: bool
-
-
-def unix(at_s: float) -> Epoch | None:
-    """That of a log whose second 0 is such a time, if that can be seconds since 1970 at all."""
-    return Epoch(at_s, zoned=True) if at_s > _EARLIEST_S else None
 
 
 class Rows(NamedTuple):
