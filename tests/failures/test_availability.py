@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 import random
 import tarfile
 from collections import defaultdict
@@ -130,33 +129,6 @@ def brute_force(counts: list[int], gap: float) -> list[tuple[float, int, float |
 @given(st.lists(st.integers(0, 12), min_size=1).filter(lambda counts: sorted(counts) != counts))
 def test_a_spot_trace_is_read_as_tick_by_tick(counts):
     assert outages_of(spot(counts)) == brute_force(counts, 10)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("spot.json", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
-        ("spot.json", '\ufeff{"data":[3,1],"metadata":{"gap_seconds":2}}'),
-        ("spot.json", '\n{\n"data" : [ 3 ,\r\n 1\n] , "metadata" : {"gap_seconds" : 2e0 } }\n\n'),
-        (
-            "spot.json",
-            '{"prices": [0.9, NaN, {"a]": "}\\"]"}, []], "none": null, "e": {}, "s": "\\\\", '
-            '"metadata": {"zone": ["us", {"gap_seconds": 9}], "gap_seconds": 2, "é": -1}, '
-            '"data": [3, 1], "prices2": [[[1]]]}',
-        ),
-        ("SPOT.JSON.GZ", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
-        ("spot.json.xz", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
-    ],
-    ids=["plain", "bom-and-metadata-last", "spaces", "other-keys", "gz", "xz"],
-)
-def test_a_spot_trace_is_read_whatever_wraps_it(name, text):
-    pack = {"GZ": gzip.compress, "xz": lzma.compress}.get(name[-2:], bytes)
-    Path(name).write_bytes(pack(text.encode()))
-
-    log = read_log(name, "spot")
-
-    assert outages_of(log) == [(2.0, 1, None), (2.0, 2, None)]
-    assert (log.population, log.until_s) == (3, 4.0)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, f'{{"data": [{"9" * 5000}]}}'])

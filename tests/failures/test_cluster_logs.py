@@ -96,64 +96,7 @@ def test_lanl_causes_are_the_notes_of_its_columns() -> None:
 # StepFun
 
 
-@needs_stepfun
-def test_stepfun_counts_are_those_of_its_source() -> None:
-    log = read_log(STEPFUN, "stepfun")
-
-    assert (len(log), len(set(log.nodes.tolist()))) == (335, 124)
-    # The whole trace: median about 20 h, the worst tenth of all servers has 41 % of the faults.
-    assert np.median(log.repaired_s - log.times_s) / 3600 == pytest.approx(20, rel=0.1)
-
-
 # Slurm
-
-
-def event(node: str, start: str, end: str, state: str = "DOWN*", reason: str = "no ping") -> str:
-    whole = [text if text == "Unknown" else f"2024-01-{text}:00" for text in (start, end)]
-    return f"c|{node}|{whole[0]}|{whole[1]}|{state}|{reason}|slurm(64030)\n"
-
-
-@pytest.mark.parametrize(
-    ("reason", "planned"),
-    [
-        ("Maintenance window", "maint"),
-        ("draining for maint", "maint"),
-        ("Reboot ASAP : reboot issued", "reboot"),
-        ("BIOS update", "update"),
-        ("OS upgrade", "upgrade"),
-        ("scheduled power test", "scheduled"),
-        ("Node unexpectedly rebooted", None),
-        ("unscheduled power loss", None),
-        ("unplanned maintenance of the PSU", None),
-        ("Not responding", None),
-        ("Kill task failed", None),
-        ("batch job complete failure", None),
-        ("gres/gpu count reported lower than configured (7 < 8)", None),
-        ("", None),
-    ],
-)
-def test_slurm_reasons_tell_planned_outages(reason: str, planned: str | None) -> None:
-    rows = event("n1", "01T00:00", "01T01:00") + event("n2", "02T00:00", "02T01:00", reason=reason)
-
-    log = written(rows, "slurm")
-
-    assert log.dropped == ({f"rows of planned outages ({planned})": 1} if planned else {})
-    assert planned is None or planned in WORDS["reasons"]["planned"]
-    assert len(log) == 2 - bool(planned)
-
-
-FAILED = ("DOWN", "down*", "DRAIN*", "DRNG", "FAIL", "IDLE+DRAIN", "ERROR")
-OTHERS = ("MAINT", "DOWN$", "DOWN~", "DRAIN@", "IDLE", "REBOOT", "DOWN+MAINT")
-
-
-@pytest.mark.parametrize("state", [*FAILED, *OTHERS])
-def test_slurm_states_that_are_failures_and_others(state: str) -> None:
-    rows = event("n1", "01T00:00", "01T01:00") + event("n2", "02T00:00", "02T01:00", state)
-
-    log = written(rows, "slurm")
-
-    assert log.dropped == ({f"rows of state {state}": 1} if state in OTHERS else {})
-    assert (len(log), log.until_s) == (2 - (state in OTHERS), 25 * 3600)  # seen, all the same
 
 
 def test_every_page_has_the_lists_that_readers_go_by() -> None:

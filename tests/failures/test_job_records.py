@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import UsageError
 from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.source import recognised
 
@@ -216,27 +216,3 @@ def test_failures_of_nodes_that_name_their_job_are_no_jobs(tmp_path, header):
 def test_jobs_are_not_taken_for_failures(sacct):
     with pytest.raises(UsageError, match="table of jobs"):
         cprsim.fit(sacct)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("JobID|State\n1|COMPLETED\n", "column of nodes"),
-        ("JobID|State|NNodes\n1|COMPLETED|2\n", "elapsed, nor start and end"),
-        ("JobID|State|NNodes|Elapsed\n1|COMPLETED|2|1|2\n", ":2: the row has 5 cells"),
-        (
-            "JobID|State|NNodes|Elapsed\n1|COMPLETED|2|soon\n",
-            ":2: Elapsed: 'soon' is not a duration",
-        ),
-        ("JobID|State|NNodes|Elapsed\n1|PENDING|2|00:00:00\n", "none of its 1 row .* 1 of jobs"),
-        ("\nJobID|State|NNodes|Elapsed\n\n1|NODE_FAIL|1K|1:00:00\n", ":4: NNodes is '1K'"),
-        ("JobID|State|Nodes|Elapsed\n1|NODE_FAIL|n[1-4]|10:00:00\n", "not a number of nodes"),
-        ("JobID|State|NNodes|Start|End\n1|X|2|01/02/2026 00:00|03/02/2026 00:00\n", "not a time"),
-        ("JobID|State|NNodes|Elapsed|State\n1|X|2|1|X\n", "has column State twice"),
-    ],
-)
-def test_faults_of_the_table_are_told(tmp_path, text, told):
-    path = tmp_path / "jobs.txt"
-    path.write_text(text)
-    with pytest.raises(LogError, match=told):
-        read_jobs(path)

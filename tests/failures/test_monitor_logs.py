@@ -43,26 +43,6 @@ def outages(log: FailureLog) -> list[tuple[int, int, float]]:
     return list(zip(log.nodes.tolist(), starts, ends, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("11...1111111", []),  # three are missing: no more than they may
-        ("11....111111", [(0, 2, 6)]),
-        ("11....001111", [(0, 2, 8)]),
-        ("1100....1111", [(0, 2, 8)]),
-        ("1100..001111", [(0, 2, 8)]),
-        ("....11111111", []),  # not there yet
-        ("11111111....", []),  # it has left
-        ("111111111...", []),
-    ],
-)
-def test_missing_samples_are_an_outage(text: str, found: list) -> None:
-    log = written(matrix(text, "111111111101"), "prometheus")
-
-    assert outages(log)[:-1] == [pytest.approx(each, nan_ok=True) for each in found]
-    assert outages(log)[-1] == (1, 10, 11)
-
-
 def step_by_step(texts: list[str]) -> list[tuple[int, int, float]]:
     """Outages of aligned series, a step after the other; where nobody is seen for long, nothing."""
     asked = [step for step in range(len(texts[0])) if any(text[step] != "." for text in texts)]
@@ -103,7 +83,3 @@ def test_outages_are_those_that_one_finds_step_by_step() -> None:
 
 
 # Xid
-
-
-def line(time: str, host: str, code: int) -> str:
-    return f"{time} {host} kernel: NVRM: Xid (PCI:0000:3b:00): {code}, pid=12, text\n"

@@ -55,7 +55,7 @@ _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
 class Times(NamedTuple):
-    """Times of a table and the ends beside them in seconds, what they were, and what second 0 is.
+    """Times of a table and the their ends in seconds, what they were, and what second 0 is.
 
     Dates count from the first. An end that isn't known is nan.
     """

@@ -34,17 +34,8 @@ _CLOCK: Final = re.compile(
 )
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
-#: Names of durations, the likeliest first; a unit may follow: duration_h. `time_s`
-#: isn't one: with it a table is of failures, in cprsim's own format.
-DURATIONS: Final[list[str]] = WORDS["lives"]["durations"]
-#: Flags that tables of failures have too: there a node comes again.
-_OF_FAILURES: Final[list[str]] = WORDS["lives"]["of_failures"]
-#: By what names the flag goes, and whether it says of a life that it was cut short.
-FLAGS: Final = {
-    **dict.fromkeys(WORDS["lives"]["dies"], False),
-    **dict.fromkeys(WORDS["lives"]["cut"], True),
-    **dict.fromkeys(_OF_FAILURES, False),
-}
+#: Names of durations, of flags and of the ages from which lives were watched, the likeliest first.
+_LIVES: Final[dict[str, list[str]]] = WORDS["lives"]
 #: Units that are the name of a column of durations by themselves.
 _NAMED: Final = {
     "seconds": 1.0,
@@ -56,8 +47,6 @@ _NAMED: Final = {
 _UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = {"1": False, "2": True}
-#: Names of the age from which a life was watched; a unit may follow.
-ENTRIES: Final[list[str]] = WORDS["lives"]["entries"]
 #: Flags that say it themselves, whatever their column is called.
 _PLAIN_FLAGS: Final = {"censored": False, "failed": True}
 _FLAG_WORDS: Final = ("1", "true", "yes", "censored", "0", "false", "no", "failed")
@@ -96,40 +85,45 @@ def _is_duration(text: str) -> bool:
     return True
 
 
-class _Lives(NamedTuple):
-    """Names of the columns of a table of lives.
+class _Column(NamedTuple):
+    """The name of a column of times, and seconds in its unit, None where it names none."""
 
-    `unit_s`: seconds in a unit of its durations. `flag`: the column that says how a life ended;
-    None where all did. `dies`: which cell says that one ended; None where the flag does. `entry`,
-    `entry_unit_s`: the ages from which lives were watched, and seconds in a unit of them if it
-    differs; None where all were from the beginning.
+    name: str
+    unit_s: float | None = None
+
+
+class _Lives(NamedTuple):
+    """Columns of a table of lives.
+
+    `flag`: the column that says how a life ended; None where all did. `dies`: which cell says that
+    one ended; None where the flag does. `entry`: the ages from which lives were watched; None where
+    all were from the beginning.
     """
 
-    duration: str
+    duration: _Column
     flag: str | None
-    unit_s: float | None = None
     dies: Cell | None = None
-    entry: str | None = None
-    entry_unit_s: float | None = None
+    entry: _Column | None = None
 
     @property
     def told(self) -> str:
         """Return a sentence on how the table was read."""
-        unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
+        duration, unit_s = self.duration
+        unit = "seconds" if unit_s is None else f"units of {unit_s:g} s"
         how = "; all of them ended"
         if self.flag is not None:
             how = f", {self.flag!r} whether it {'was cut short' if self._cut else 'died'}"
         late = ""
         if self.entry is not None:
-            late = f" {self.entry!r} is the age from which each was watched."
+            late = f" {self.entry.name!r} is the age from which each was watched."
         return (
-            f"A table of lives, not of failures by time: {self.duration!r} ({unit}) is how long "
+            f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long "
             f"each node or part lived{how}.{late}"
         )
 
     @property
     def _cut(self) -> bool:
-        return self.dies is None and FLAGS.get(plain(self.flag or ""), False)
+        return self.dies is None and plain(self.flag or "") in _LIVES["cut"]
 
     def ended(self, flags: Sequence[str]) -> tuple[list[bool | None], str]:
         """Return whether each life ended, by its flag, and the flags that are known.
@@ -145,46 +139,46 @@ class _Lives(NamedTuple):
 
 
 #: A file with a duration a line, each with or without a flag.
-_PLAIN = _Lives("duration_s", "censored")
+_PLAIN = _Lives(_Column("duration_s"), "censored")
 
 
 def _lives_of(header: str, duration: str | None = None, dies: Cell | None = None) -> _Lives | None:
     """The lives of a table with this first line; None where it names none.
 
-    A table of lives has a column of durations and a flag of `FLAGS`; a table of failures has times
-    and no such flag. `duration`: what the column of durations is called, where somebody says it.
-    `dies`: which cell says that a life ended, likewise.
+    A table of lives has a column of durations and a flag; a table of failures has times and no such
+    flag. `duration`: what the column of durations is called, where somebody says it. `dies`: which
+    cell says that a life ended, likewise.
     """
     cells = header_cells(header)
     names = {plain(name): name for name in reversed(cells)}
+    found = _column_of(names, _LIVES["durations"])
     if duration is not None:
         unit_s = _UNITS.get(plain(duration).rpartition("_")[2])
-        found = (names[plain(duration)], unit_s) if plain(duration) in names else None
-    else:
-        named = ((names[unit], _NAMED[unit]) for unit in _NAMED if unit in names)
-        found = _column_of(names, DURATIONS) or next(named, None)
-    flag = next((name for name in FLAGS if name in names), None)
+        found = _Column(names[plain(duration)], unit_s) if plain(duration) in names else None
+    elif found is None:
+        named = (_Column(names[unit], unit_s) for unit, unit_s in _NAMED.items() if unit in names)
+        found = next(named, None)
+    flags = (*_LIVES["dies"], *_LIVES["cut"], *_LIVES["of_failures"])
     if dies is not None:
-        flag = plain(dies.column)
-        if flag not in names:
-            return None
-    plain_pair = [plain(name) for name in cells] == ["duration_s", "censored"]
-    said = duration is not None or dies is not None
-    if found is None or plain_pair or "time_s" in names or (flag is None and not said):
+        flags = (plain(dies.column),)
+    flag = next((names[name] for name in flags if name in names), None)
+    if flag is None and (dies is not None or duration is None):
         return None
-    entry = _column_of(names, ENTRIES) or (None, None)
-    return _Lives(found[0], flag and names[flag], found[1], dies, *entry)
+    plain_pair = [plain(name) for name in cells] == ["duration_s", "censored"]
+    if found is None or plain_pair or "time_s" in names:
+        return None
+    return _Lives(found, flag, dies, _column_of(names, _LIVES["entries"]))
 
 
-def _column_of(names: dict[str, str], known: Sequence[str]) -> tuple[str, float | None] | None:
+def _column_of(names: dict[str, str], known: Sequence[str]) -> _Column | None:
     """The column of a known name, and the unit behind that; None where there is none."""
     for name in known:
         for column, written in reversed(names.items()):
             word, _, unit = column.rpartition("_")
             if column == name:
-                return written, None
+                return _Column(written)
             if word == name and unit in _UNITS and column != "time_s":
-                return written, None if _UNITS[unit] == 1 else _UNITS[unit]
+                return _Column(written, None if _UNITS[unit] == 1 else _UNITS[unit])
     return None
 
 
@@ -196,24 +190,22 @@ def are_lives(head: str) -> bool:
     """
     header, _, rest = head.partition("\n")
     lives = _lives_of(header)
-    if lives is None:
+    if lives is None or lives.flag is None:
         return False
     names, mark = header_cells(header), delimiter_of(header)
     try:
         rows = [cells for _, cells in csv_cells("", islice(iter(rest.splitlines()), _PEEKED), mark)]
         lasted, flags = (
             [cells[names.index(name)].strip() for cells in rows]
-            for name in (lives.duration, lives.flag or lives.duration)
+            for name in (lives.duration.name, lives.flag)
         )
     except (LogError, IndexError):
         return False
     if not rows or not all(_is_duration(each) for each in lasted if each):
         return False
-    if lives.flag is None:
-        return True
     places = [names.index(name) for name in names if plain(name) in SYNONYMS["node"]]
     nodes = [cells[places[0]] for cells in rows] if places else []
-    once = plain(lives.flag) not in _OF_FAILURES or len({*nodes}) == len(nodes)
+    once = plain(lives.flag) not in _LIVES["of_failures"] or len({*nodes}) == len(nodes)
     return once and None not in lives.ended(flags)[0]
 
 
@@ -266,21 +258,21 @@ def read_intervals(
         return _lines(whole)
 
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
-    lasted = table[of.duration] != ""
-    watched = lasted & (of.entry is None or table[of.entry] != "")
+    lasted = table[of.duration.name] != ""
+    watched = lasted & (of.entry is None or table[of.entry.name] != "")
     known = table[watched]
-    unit_s = rules.unit_s or of.unit_s or 1.0
-    lasted_s = parsed(known, of.duration, lambda text: seconds_of(text, unit_s))
+    unit_s = rules.unit_s or of.duration.unit_s or 1.0
+    lasted_s = parsed(known, of.duration.name, lambda text: seconds_of(text, unit_s))
     entered_s = np.zeros(len(known))
     if of.entry is not None:
-        entry_s = rules.unit_s or of.entry_unit_s or unit_s
-        entered_s = parsed(known, of.entry, lambda text: seconds_of(text, entry_s))
+        entry_s = rules.unit_s or of.entry.unit_s or unit_s
+        entered_s = parsed(known, of.entry.name, lambda text: seconds_of(text, entry_s))
     observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
         ended, flags = of.ended(table[of.flag].tolist())
         wrong = np.array([each is None for each in ended])
         refuse(table, of.flag, wrong & watched, f"; known flags: {flags}")
-        observed = np.array([bool(each) for each in ended])
+        observed = np.array(ended, np.bool_)
     seen = (entered_s == 0) | (entered_s < lasted_s)
     counts = {
         "lines without a duration": int((~lasted).sum()),

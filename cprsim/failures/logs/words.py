@@ -1,4 +1,4 @@
-"""What words mean to readers: names of columns, states of nodes, reasons of outages.
+"""Meanings of words that readers meet: names of columns, states of nodes, reasons of outages.
 
 The words themselves are in words.toml, by table.
 """
