@@ -158,6 +158,3 @@ def test_a_scenario_replays_dates():
         "failures.trace: window 2026-03-02: is not within the log, which goes from 2025-03-01 to "
         "2025-03-16; take dates of these, or leave one out, e.g. 2025-03-01:"
     )
-
-
-# Which formats tell dates, and that each counts its rows

@@ -16,10 +16,6 @@ from tests.failures.generated_logs import WRITERS, drawn
 from tests.failures.test_malformed import CASES
 from tests.survival.cases import SHARED
 
-SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
-needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
-STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
-needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 SSD = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
 needs_ssd = pytest.mark.skipif(not SSD.exists(), reason=f"needs {SSD}")
 
