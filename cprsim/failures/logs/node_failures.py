@@ -131,14 +131,6 @@ class Joint:
         return [said] if self.count else []
 
 
-def joint(log: FailureLog, counts: Integers, within_s: float) -> Joint:
-    """Return the bursts of a log; `counts`: failures of each node, shape (nodes,)."""
-    each = _bursts(log.times_s, log.machines, np.zeros(len(log)), within_s)
-    several = each[each.nodes > 1]
-    found = several.burst.nunique(), len(several)
-    return Joint(within_s, *found, *_joint_by_chance(counts, log.watched_s, within_s))
-
-
 def _bursts(times_s: Floats, nodes: Integers, racks: NDArray[Any], within_s: float) -> pd.DataFrame:
     """Return the number of each failure's `burst`, of one failure or more, and its `nodes`.
 
@@ -253,12 +245,15 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     counts = -np.sort(-np.bincount(failing, minlength=log.system))
     unseen = never_seen(counts) if log.population is None else 0
     counts = np.append(counts, np.zeros(unseen, np.int64))
+    each = _bursts(log.times_s, log.machines, np.zeros(len(log)), within_s)
+    several = each[each.nodes > 1]
+    by_chance = _joint_by_chance(counts, log.watched_s, within_s)
     return NodeFailures(
         counts=counts,
         unseen=unseen,
         is_counted=log.population is not None,
         node_days=log.node_s(len(counts)) / _DAY_S,
-        bursts=joint(log, counts, within_s),
+        bursts=Joint(within_s, several.burst.nunique(), len(several), *by_chance),
     )
 
 
