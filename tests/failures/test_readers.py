@@ -22,7 +22,7 @@ from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
-from tests.failures.generated_logs import WRITERS, Outage, Truth, drawn
+from tests.failures.generated_logs import WRITERS, Down, Truth, drawn
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -225,7 +225,7 @@ def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str) -> None:
 def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str) -> None:
     # Gaps of 1 and 1000 min in turn: no law has two lengths only.
     at_s = np.cumsum([60.0, 60_000.0] * 40).tolist()
-    truth = Truth([Outage(f"gpu{i % 8}", at, at + 900) for i, at in enumerate(at_s)], 3e6)
+    truth = Truth([Down(f"gpu{i % 8}", at, at + 900) for i, at in enumerate(at_s)], 3e6)
     WRITERS[reader](truth, Path("log"), 2)
 
     found = cprsim.fit("log", reader=reader)
