@@ -74,10 +74,10 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     reasons, is_fault = rows["Reason"], states.str.contains(_FAULT)
     found = pd.DataFrame(
         {
-            "node": rows["Cluster"] + "/" + names if "Cluster" in rows else names,
+            "node": rows.get("Cluster", "") + "/" + names,
             "start_s": start_s,
             "end_s": end_s,
-            "cause": [None if is_unknown(reason) else reason for reason in reasons],
+            "cause": reasons.mask(reasons.map(is_unknown)),
             "planned": [
                 planned_word(reason, rules.planned, rules.not_planned, by_words=not fault)
                 for reason, fault in zip(reasons, is_fault, strict=True)

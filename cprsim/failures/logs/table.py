@@ -168,14 +168,14 @@ def seconds(text: str) -> float:
     return value
 
 
-def local_s(cells: "pd.Series[Any]", pattern: str, form: str) -> NDArray[np.float64]:
+def local_s(cells: "pd.Series[Any]", pattern: str, form: str) -> "pd.Series[float]":
     """Return seconds from 1970 to times without a zone; nan where a cell is none.
 
     Cells match the regular expression `pattern` as a whole; `form` is the same for `strptime`.
     """
     known = cells.where(cells.str.fullmatch(pattern))
     times = pd.to_datetime(known, format=form, errors="coerce")
-    return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta("1s"), np.float64)
+    return (times - pd.Timestamp(0)) / pd.Timedelta("1s")
 
 
 def integers(table: pd.DataFrame, column: str) -> NDArray[np.int64]:

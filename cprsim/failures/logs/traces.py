@@ -56,48 +56,40 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     needed = ("System", "nodes", "nodenumz", _STARTED)
     optional = (_FIXED, _DECOMMISSIONED, *_CAUSES)
     every = read_table(path, lambda _: (needed, optional), _lanl_cells)
-    numbers, unknown = integers(every, "System"), np.full(len(every), math.nan)
+    cells = every.reindex(columns=[_STARTED, _FIXED], fill_value="")
+    times_s = cells.apply(local_s, args=(_LANL_TIME, _FORM))
+    numbers = integers(every, "System")
     counts = Counter(numbers.tolist())
     if system is not None and system not in counts:
         known = ", ".join(map(str, sorted(counts)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    times_s = {
-        column: local_s(every[column], _LANL_TIME, _FORM) if column in every else unknown
-        for column in (_STARTED, _FIXED)
-    }
     if system is None and len(counts) > 1:
-        dated = Counter(numbers[~np.isnan(times_s[_STARTED])].tolist())
+        dated = Counter(numbers[times_s[_STARTED].notna()].tolist())
         raise several(path, {each: dated[each] for each in counts})
     chosen = min(counts) if system is None else system
     mine = numbers == chosen
-    rows, (start_s, fixed_s) = every[mine], (each[mine] for each in times_s.values())
-    for column, each in ((_STARTED, start_s), (_FIXED, fixed_s)):
-        if column in rows:
-            wrong = np.isnan(each) & (rows[column] != "")
-            refuse(rows, column, wrong, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
+    rows, mine_s = every[mine], times_s[mine]
+    for column in (each for each in (_STARTED, _FIXED) if each in rows):
+        wrong = mine_s[column].isna() & (rows[column] != "")
+        refuse(rows, column, wrong, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
     populations = integers(rows, "nodes")
     refuse(rows, "nodes", populations < 0, "; it can't be negative")
-    population, undated = int(populations.max()), np.isnan(start_s)
-    nodes = np.full(len(rows), -1)
-    nodes[~undated] = integers(rows[~undated], "nodenumz")
-    inside = (nodes >= 0) & (nodes < population)
+    population, dated_rows = int(populations.max()), rows[mine_s[_STARTED].notna()]
+    found = pd.DataFrame({"node": integers(dated_rows, "nodenumz")}, dated_rows.index)
+    found = found[found.node.between(0, population, inclusive="left")]
     dropped = {
-        "rows without a start time": int(undated.sum()),
-        "rows outside the nodes of the system": int((~undated & ~inside).sum()),
+        "rows without a start time": len(rows) - len(dated_rows),
+        "rows outside the nodes of the system": len(dated_rows) - len(found),
     }
-    if not inside.any():
+    if found.empty:
         why = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
         raise LogError(f"{path}: has no usable failure of system {chosen}: {why}")
+    notes = rows.reindex(columns=[*_CAUSES], fill_value="").replace("", None).bfill(axis=1)
     is_current = _DECOMMISSIONED not in rows or (rows[_DECOMMISSIONED] == "current").all()
-    watched = slice(None) if is_current else mine
-    found = pd.DataFrame({"node": nodes, "start_s": start_s, "end_s": fixed_s})
-    told = [rows[column] for column in _CAUSES if column in rows]
-    if told:
-        found["cause"] = [next(filter(None, each), None) for each in zip(*told, strict=True)]
     return outages_log(
         path,
-        found[inside],
-        float(np.nanmax([each[watched] for each in times_s.values()], initial=-math.inf)),
+        found.assign(start_s=mine_s[_STARTED], end_s=mine_s[_FIXED], cause=notes.iloc[:, 0]),
+        float((times_s if is_current else mine_s).max().max()),
         population=population,
         ends=_FIXED in rows,
         is_utc=False,
