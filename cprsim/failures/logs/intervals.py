@@ -25,7 +25,7 @@ from cprsim.errors import LogError, UnitError
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
 from cprsim.failures.logs.table import parsed, read_table, refuse
-from cprsim.failures.logs.words import NO, WORDS, YES, plain
+from cprsim.failures.logs.words import NO, WORDS, YES, known_by, plain
 
 _LONGEST = 80  # characters that an error shows whole
 #: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
@@ -34,8 +34,6 @@ _CLOCK: Final = re.compile(
 )
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
-#: Names of durations, of flags and of the ages from which lives were watched, the likeliest first.
-_LIVES: Final[dict[str, list[str]]] = WORDS["lives"]
 #: Units that are the name of a column of durations by themselves.
 _NAMED: Final = {
     "seconds": 1.0,
@@ -45,6 +43,21 @@ _NAMED: Final = {
     "weeks": 604_800.0,
 }
 _UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
+_WORDS: Final[dict[str, list[str]]] = WORDS["lives"]
+
+
+def _with_units(names: Sequence[str]) -> list[str]:
+    """Names of a column of times, and each with a unit behind it; `time_s` is one of failures."""
+    every = (each for name in names for each in (name, *(f"{name}_{unit}" for unit in _UNITS)))
+    return [name for name in every if name != "time_s"]
+
+
+#: By what names the columns of a table of lives go, the likeliest first.
+_COLUMNS: Final = {
+    "duration": [*_with_units(_WORDS["durations"]), *_NAMED],
+    "flag": [*_WORDS["dies"], *_WORDS["cut"], *_WORDS["of_failures"]],
+    "entry": _with_units(_WORDS["entries"]),
+}
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = {"1": False, "2": True}
 #: Flags that say it themselves, whatever their column is called.
@@ -85,13 +98,6 @@ def _is_duration(text: str) -> bool:
     return True
 
 
-class _Column(NamedTuple):
-    """The name of a column of times, and seconds in its unit, None where it names none."""
-
-    name: str
-    unit_s: float | None = None
-
-
 class _Lives(NamedTuple):
     """Columns of a table of lives.
 
@@ -100,30 +106,30 @@ class _Lives(NamedTuple):
     all were from the beginning.
     """
 
-    duration: _Column
+    duration: str
     flag: str | None
     dies: Cell | None = None
-    entry: _Column | None = None
+    entry: str | None = None
 
     @property
     def told(self) -> str:
         """Return a sentence on how the table was read."""
-        duration, unit_s = self.duration
+        unit_s = _unit_s(self.duration)
         unit = "seconds" if unit_s is None else f"units of {unit_s:g} s"
         how = "; all of them ended"
         if self.flag is not None:
             how = f", {self.flag!r} whether it {'was cut short' if self._cut else 'died'}"
         late = ""
         if self.entry is not None:
-            late = f" {self.entry.name!r} is the age from which each was watched."
+            late = f" {self.entry!r} is the age from which each was watched."
         return (
-            f"A table of lives, not of failures by time: {duration!r} ({unit}) is how long "
+            f"A table of lives, not of failures by time: {self.duration!r} ({unit}) is how long "
             f"each node or part lived{how}.{late}"
         )
 
     @property
     def _cut(self) -> bool:
-        return self.dies is None and plain(self.flag or "") in _LIVES["cut"]
+        return self.dies is None and plain(self.flag or "") in _WORDS["cut"]
 
     def ended(self, flags: Sequence[str]) -> tuple[list[bool | None], str]:
         """Return whether each life ended, by its flag, and the flags that are known.
@@ -139,7 +145,7 @@ class _Lives(NamedTuple):
 
 
 #: A file with a duration a line, each with or without a flag.
-_PLAIN = _Lives(_Column("duration_s"), "censored")
+_PLAIN = _Lives("duration_s", "censored")
 
 
 def _lives_of(header: str, duration: str | None = None, dies: Cell | None = None) -> _Lives | None:
@@ -150,36 +156,23 @@ def _lives_of(header: str, duration: str | None = None, dies: Cell | None = None
     cell says that a life ended, likewise.
     """
     cells = header_cells(header)
-    names = {plain(name): name for name in reversed(cells)}
-    found = _column_of(names, _LIVES["durations"])
-    if duration is not None:
-        unit_s = _UNITS.get(plain(duration).rpartition("_")[2])
-        found = _Column(names[plain(duration)], unit_s) if plain(duration) in names else None
-    elif found is None:
-        named = (_Column(names[unit], unit_s) for unit, unit_s in _NAMED.items() if unit in names)
-        found = next(named, None)
-    flags = (*_LIVES["dies"], *_LIVES["cut"], *_LIVES["of_failures"])
-    if dies is not None:
-        flags = (plain(dies.column),)
-    flag = next((names[name] for name in flags if name in names), None)
-    if flag is None and (dies is not None or duration is None):
+    found = known_by(cells, _COLUMNS)
+    for column, name in (("duration", duration), ("flag", dies and dies.column)):
+        if name is not None:
+            found.pop(column, None)
+            found |= known_by(cells, {column: [plain(name)]})
+    names = [plain(name) for name in cells]
+    if "duration" not in found or "time_s" in names or names == ["duration_s", "censored"]:
         return None
-    plain_pair = [plain(name) for name in cells] == ["duration_s", "censored"]
-    if found is None or plain_pair or "time_s" in names:
+    if "flag" not in found and (dies is not None or duration is None):
         return None
-    return _Lives(found, flag, dies, _column_of(names, _LIVES["entries"]))
+    return _Lives(found["duration"], found.get("flag"), dies, found.get("entry"))
 
 
-def _column_of(names: dict[str, str], known: Sequence[str]) -> _Column | None:
-    """The column of a known name, and the unit behind that; None where there is none."""
-    for name in known:
-        for column, written in reversed(names.items()):
-            word, _, unit = column.rpartition("_")
-            if column == name:
-                return _Column(written)
-            if word == name and unit in _UNITS and column != "time_s":
-                return _Column(written, None if _UNITS[unit] == 1 else _UNITS[unit])
-    return None
+def _unit_s(name: str) -> float | None:
+    """Seconds in the unit that the name of a column says; None where it says none, or seconds."""
+    unit_s = _UNITS.get(plain(name).rpartition("_")[2], 1.0)
+    return None if unit_s == 1 else unit_s
 
 
 def are_lives(head: str) -> bool:
@@ -197,7 +190,7 @@ def are_lives(head: str) -> bool:
         rows = [cells for _, cells in csv_cells("", islice(iter(rest.splitlines()), _PEEKED), mark)]
         lasted, flags = (
             [cells[names.index(name)].strip() for cells in rows]
-            for name in (lives.duration.name, lives.flag)
+            for name in (lives.duration, lives.flag)
         )
     except (LogError, IndexError):
         return False
@@ -205,7 +198,7 @@ def are_lives(head: str) -> bool:
         return False
     places = [names.index(name) for name in names if plain(name) in SYNONYMS["node"]]
     nodes = [cells[places[0]] for cells in rows] if places else []
-    once = plain(lives.flag) not in _LIVES["of_failures"] or len({*nodes}) == len(nodes)
+    once = plain(lives.flag) not in _WORDS["of_failures"] or len({*nodes}) == len(nodes)
     return once and None not in lives.ended(flags)[0]
 
 
@@ -258,15 +251,15 @@ def read_intervals(
         return _lines(whole)
 
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
-    lasted = table[of.duration.name] != ""
-    watched = lasted & (of.entry is None or table[of.entry.name] != "")
+    lasted = table[of.duration] != ""
+    watched = lasted & (of.entry is None or table[of.entry] != "")
     known = table[watched]
-    unit_s = rules.unit_s or of.duration.unit_s or 1.0
-    lasted_s = parsed(known, of.duration.name, lambda text: seconds_of(text, unit_s))
+    unit_s = rules.unit_s or _unit_s(of.duration) or 1.0
+    lasted_s = parsed(known, of.duration, lambda text: seconds_of(text, unit_s))
     entered_s = np.zeros(len(known))
     if of.entry is not None:
-        entry_s = rules.unit_s or of.entry.unit_s or unit_s
-        entered_s = parsed(known, of.entry.name, lambda text: seconds_of(text, entry_s))
+        entry_s = rules.unit_s or _unit_s(of.entry) or unit_s
+        entered_s = parsed(known, of.entry, lambda text: seconds_of(text, entry_s))
     observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
         ended, flags = of.ended(table[of.flag].tolist())
