@@ -11,7 +11,6 @@ import pandas as pd
 
 from cprsim.basics.tabular import number
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import Epoch
 from cprsim.failures.logs.options import UNITS_S
 from cprsim.failures.logs.table import parsed, seconds
 from cprsim.survival.sample import Floats
@@ -55,15 +54,16 @@ _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
 class Times(NamedTuple):
-    """Times of a table and the their ends in seconds, what they were, and what second 0 is.
+    """Times of a table and their ends in seconds, and what they were.
 
-    Dates count from the first. An end that isn't known is nan.
+    Dates count from the first, which is `unix_s` since 1970; None where times are no dates. An end
+    that isn't known is nan.
     """
 
     starts_s: Floats
     ends_s: Floats
     notation: str
-    epoch: Epoch | None
+    unix_s: float | None
 
 
 def read_times(
@@ -103,8 +103,9 @@ def read_times(
     first, last = float(when.min()), float(when.max())
     if unit is not None:  # since 1970, or since the log's start
         unit_s, dated = UNITS_S[unit], _FIRST_DATE_S < first * UNITS_S[unit] < _LAST_DATE_S
-        zero, epoch = (first, Epoch(first * unit_s, zoned=True)) if dated else (0.0, None)
-        return Times((when - zero) * unit_s, (until - zero) * unit_s, f"{unit}, as you say", epoch)
+        zero, since_s = (first, first * unit_s) if dated else (0.0, None)
+        when, until = (when - zero) * unit_s, (until - zero) * unit_s
+        return Times(when, until, f"{unit}, as you say", since_s)
     of_times = _ISO
     if first_told == _NUMBER:
         try:
@@ -117,12 +118,11 @@ def read_times(
     of_ends = of_times if of_times is _ISO else _epoch(latest) or of_times
     # In the very unit of the ends, where it is the same: nothing is rounded then.
     began = first if of_ends is of_times else first / of_times.a_second * of_ends.a_second
-    zoned = first_told != _LOCAL
     return Times(
         (when - first) / of_times.a_second,
         (until - began) / of_ends.a_second,
-        of_times.name if zoned else f"{of_times.name}, taken for UTC",
-        Epoch(first / of_times.a_second, zoned),
+        f"{of_times.name}, taken for UTC" if first_told == _LOCAL else of_times.name,
+        first / of_times.a_second,
     )
 
 

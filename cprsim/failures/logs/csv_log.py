@@ -169,7 +169,7 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
         until_s=float(np.fmax.reduce(ends_s, initial=last_s)),
         severities=words.get("severity"),
         causes=tuple(text or None for text in texts["cause"]) if "cause" in texts else None,
-        epoch=times.epoch,
+        unix_s=times.unix_s,
         rows=Rows("rows", len(cells), len(cells)),
         columns=found,
         of_nodes="node" in found,
@@ -314,8 +314,8 @@ def _doubtful_mean(log: FailureLog, notation: str) -> Iterator[str]:
     if len(gaps) < _FEWEST or notation.startswith("ISO"):
         return
     mean_s, since = float(gaps.mean()), ""
-    if log.epoch is not None and log.epoch.unix_s < _EARLIEST_S:
-        since = f" and begin on {day_of(max(log.epoch.unix_s, 0.0))}"
+    if log.unix_s is not None and log.unix_s < _EARLIEST_S:
+        since = f" and begin on {day_of(max(log.unix_s, 0.0))}"
     elif _SHORTEST_S <= mean_s <= _LONGEST_S:
         return
     yield (

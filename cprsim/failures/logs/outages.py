@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import EARLIEST_S, Epoch, FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import EARLIEST_S, FailureLog, Rows, forget_early
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.words import planned_word
 from cprsim.survival.sample import Floats, Sample
@@ -34,7 +34,7 @@ def outages_log(
     population: int | None = None,
     ends: bool = True,
     touching_are_one: bool = False,
-    is_utc: bool | None = None,
+    is_dated: bool = False,
     rows: tuple[str, int] | None = None,
     dropped: Mapping[str, int] | None = None,
     unused: Mapping[str, int] | None = None,
@@ -63,9 +63,8 @@ def outages_log(
         planned if that was.
     rows
         What the file has rows of, and how many.
-    is_utc
-        Whether the clock of the outages is UTC, from 1970 on; False of a local one without a zone,
-        None of one that starts anywhere.
+    is_dated
+        Whether the clock of the outages counts from 1970 on, if its times are that late.
     population, dropped, unused
         As those of a `FailureLog`; reasons that count none are left out.
     """
@@ -103,7 +102,7 @@ def outages_log(
         repaired_s=stops - first_s if ends else None,
         until_s=float(until_s - first_s),
         causes=tuple(causes[each]) if any(causes) else None,
-        epoch=None if is_utc is None or first_s < EARLIEST_S else Epoch(float(first_s), is_utc),
+        unix_s=float(first_s) if is_dated and first_s > EARLIEST_S else None,
         rows=None if rows is None else Rows(*rows, rows[1] - sum(dropped.values())),
         unused=unused,
     )
