@@ -178,8 +178,15 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
 
 def _rarest(every: FailureLog, few: _Few, order: Integers) -> _FailingRows | None:
     """Return the rows with the rarer value of the one flag of a table of regular rows."""
-    found = _rarest_flag(few) if every.of_nodes else None
-    return found if found and _watch_of(every, found.failing[order]) is not None else None
+    names = [name for name in few if _is_flag(_values(few, name))]
+    if len(names) != 1 or not every.of_nodes:
+        return None
+    yes = few[names[0]].isin(YES).to_numpy()
+    failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
+    if _watch_of(every, failing[order]) is None:
+        return None
+    by = f"{names[0]}={min({*_values(few, names[0])} & said)}"
+    return _FailingRows(failing, by, lasting=False, guessed=True)
 
 
 def _failures_among(every: FailureLog, flagged: _FailingRows, failing: _Flags) -> FailureLog:
@@ -378,17 +385,6 @@ def _guessed_rows(few: _Few) -> _FailingRows | None:
                 "--failure-when"
             )
     return guesses[0] if guesses else None
-
-
-def _rarest_flag(few: _Few) -> _FailingRows | None:
-    """Return the rows with the rarer value of the one column of flags; None without one."""
-    names = [name for name in few if _is_flag(_values(few, name))]
-    if len(names) != 1:
-        return None
-    yes = few[names[0]].isin(YES).to_numpy()
-    failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
-    by = f"{names[0]}={min({*_values(few, names[0])} & said)}"
-    return _FailingRows(failing, by, lasting=False, guessed=True)
 
 
 def _unread(names: Sequence[str], few: _Few, used: _FailingRows | None) -> Iterator[str]:

@@ -8,7 +8,6 @@ all others ended before one, and their node-hours count, too.
 import csv
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,7 +43,8 @@ COLUMNS: Final[dict[str, list[str]]] = WORDS["jobs"]
 _NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
-_STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
+_STEPS: Final = ("batch", "extern", "interactive")
+_STEP: Final = rf"^(.+)\.({'|'.join(_STEPS)}|[0-9]+)\Z"
 _NODES: Final = r"[0-9]{1,9}(\.0)?"
 #: Reasons why rows are left out, in the order of the notes.
 _AGAIN: Final = "told again"
@@ -267,8 +267,8 @@ def read_jobs(
             f"--failure-when {rules.failing}: no row of {path} has it; jobs ended as "
             f"{', '.join(jobs.state.unique())}"
         )
-    ids = {*jobs.job}
-    is_step = jobs.job.map(lambda job: _is_step(job, ids))
+    steps = jobs.job.str.extract(_STEP)  # `7.0` is one where there is a job 7
+    is_step = steps[1].isin(_STEPS) | steps[0].isin(jobs.job)
     why = np.select([is_step, jobs.nodes == 0, ~(jobs.hours > 0)], _REASONS, "")
     kept, counts = jobs[why == ""], Counter(why.tolist()) + Counter({_AGAIN: len(rows) - len(jobs)})
     dropped = {each: counts[each] for each in (_AGAIN, *_REASONS) if counts[each]}
@@ -341,12 +341,6 @@ def _nodes(table: pd.DataFrame, column: str) -> NDArray[np.int64]:
         ", not a number of nodes; of sacct, print NNodes, and with --noconvert",
     )
     return np.asarray(texts.where(~unknown, "0").astype(np.float64), np.int64)
-
-
-def _is_step(job: str, jobs: set[str]) -> bool:
-    """Return whether an id is that of a step: `7.batch`, or `7.0` where there is a job 7."""
-    found = _STEP.fullmatch(job)
-    return found is not None and (not found[2].isdigit() or found[1] in jobs)
 
 
 def _first(cell: str) -> str:
