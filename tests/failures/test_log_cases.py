@@ -241,21 +241,6 @@ def test_columns_that_disagree_are_refused_with_the_way_out(tmp_path: Path) -> N
         log_of(path)
 
 
-@pytest.mark.parametrize(
-    ("reader", "rules", "error"),
-    [
-        ("xid", {"failure_when": "a=1"}, "goes with reader = 'csv' or 'prometheus'"),
-        ("csv", {"failure_when": "a"}, "write COLUMN=VALUE"),
-        ("csv", {"planned": "("}, "not a regular expression"),
-        ("xid", {"xids": [0]}, "a code is from 1"),
-        ("csv", {"time_unit": "weeks"}, "time_unit"),
-    ],
-)
-def test_rules_of_a_scenario_are_checked(reader: str, rules: dict, error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        Failures.model_validate({"trace": "log", "reader": reader, "rules": rules})
-
-
 def test_rules_of_a_scenario_are_read_as_they_are_written() -> None:
     rules = {"xids": [31, 43]}
     found = Failures.model_validate({"trace": "log", "reader": "xid", "rules": rules})

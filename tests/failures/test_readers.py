@@ -12,17 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.errors import LogError, ScenarioError
+from cprsim.errors import LogError
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Columns
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.traces import read_lanl
-from cprsim.failures.model import FailureModel
-from cprsim.failures.spec import Failures
-from cprsim.job.platform import Cluster
-from cprsim.job.workload import Job
-from tests.failures.generated_logs import WRITERS, Down, Truth, drawn
+from tests.failures.generated_logs import WRITERS, Down, Truth
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -206,17 +202,6 @@ def test_a_log_that_is_out_of_order_or_ragged_is_refused():
     assert error_of(FailureLog, np.array([2.0, 1.0]), np.array([0]), 0.0, 2.0) == (
         "the columns of a failure log must have the same length"
     )
-
-
-@pytest.mark.parametrize("reader", [name for name in WRITERS if name != "prometheus"])
-def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str) -> None:
-    WRITERS[reader](drawn(40, 1), Path("log"), 2)
-    failures = Failures.model_validate({"trace": "log", "reader": reader})
-    cluster = Cluster(parameter_servers=4, trainers=2)
-    job = Job.model_validate({"useful_time": "100 h"})
-
-    with pytest.raises(ScenarioError, match="doesn't say how many nodes its system has"):
-        FailureModel(failures, cluster, job).check()
 
 
 @pytest.mark.slow
