@@ -2,6 +2,7 @@
 
 import io
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,17 +15,7 @@ from cprsim.errors import UsageError
 from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.source import recognised
 
-SACCT = """\
-JobID|State|NNodes|Start|End|Elapsed
-100|NODE_FAIL|64|2026-03-01T00:00:00|2026-03-01T10:00:00|10:00:00
-100|COMPLETED|64|2026-03-01T10:30:00|2026-03-03T10:30:00|2-00:00:00
-100.batch|COMPLETED|1|2026-03-01T10:30:00|2026-03-03T10:30:00|2-00:00:00
-101|FAILED|1|2026-03-01T00:00:00|2026-03-01T01:00:00|01:00:00
-102|CANCELLED by 1001|8|2026-03-01T00:00:00|2026-03-02T00:00:00|1-00:00:00
-103|PENDING|8|Unknown|Unknown|00:00:00
-104|NODE_FAIL|128|2026-03-05T00:00:00|2026-03-05T05:00:00|05:00:00
-105|RUNNING|128|2026-03-05T06:00:00|Unknown|1-06:00:00
-"""
+SACCT = (Path(__file__).parent / "log_cases/jobs_of_sacct.txt").read_text(encoding="utf-8")
 #: Of it: 64 x 10 + 64 x 48 + 1 + 8 x 24 + 128 x 5 + 128 x 30.
 NODE_HOURS = 8385
 
@@ -154,21 +145,6 @@ def test_the_command_tells_sizes_and_makes_a_block(sacct, capsys):
     }
     mtbf_s = cprsim.Scenario(**tables, failures=failures).context.mtbf_s
     assert mtbf_s == pytest.approx(read_jobs(sacct).mtbf_s(4)[0])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--window", "0.5:1"], "--window"),
-        (["--nodes", "4"], "--nodes"),
-        (["--failure-when", "Condition=bad"], "its columns are 'JobID, State"),
-        (["--failure-when", "State=OOM"], "jobs ended as NODE_FAIL, COMPLETED"),
-        (["--failure-when", "State="], "write COLUMN=VALUE"),
-    ],
-)
-def test_what_makes_no_sense_of_a_table_of_jobs_is_refused(sacct, arguments, told, capsys):
-    assert cli._main(["fit", str(sacct), *arguments]) == 2
-    assert told in capsys.readouterr().err
 
 
 def test_a_quote_is_a_letter_where_bars_part_cells(tmp_path):
