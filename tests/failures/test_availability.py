@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.source import LogSource
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
 GRID5000 = SHARED / "grid5000_fta"
@@ -91,7 +92,7 @@ def test_the_real_grid5000_clusters(cluster, nodes):
                 end = stop - zero if at < len(rows) - 1 else None
                 expected.append((start - zero, number, end))
 
-    log = read_log(path, "fta")
+    log = LogSource.from_options(path).failures()
 
     assert log.population == nodes
     assert sorted(outages_of(log), key=lambda row: row[:2]) == sorted(
@@ -146,14 +147,17 @@ def test_what_json_gives_up_on_is_told_on_one_line(text):
 def test_the_real_spot_traces(tmp_path):
     with tarfile.open(SPOT) as archive:
         archive.extractall(tmp_path, filter="data")
-    seen = 0
-    for path in sorted(tmp_path.rglob("*.json")):
+    traces, seen = sorted(tmp_path.rglob("*.json")), 0
+    assert len(traces) == 34
+    for path in traces:
         trace = json.loads(path.read_text())
         counts, gap = trace["data"], trace["metadata"]["gap_seconds"]
-        expected = brute_force(counts, gap)
+        expected, source = brute_force(counts, gap), LogSource.from_options(path)
         if not expected:
+            with pytest.raises(LogError, match="the number of nodes in data never falls"):
+                source.failures()
             continue
-        log = read_log(path, "spot")
+        log = source.failures()
         assert outages_of(log) == expected
         assert (log.population, log.until_s) == (max(counts), len(counts) * gap)
         seen += log.population == 16
