@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cprsim.cli import command as cli
-from tests.failures.malformed import CASES
+from tests.failures.test_malformed import CASES
 from tests.survival.cases import LANL, needs_lanl
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -1,5 +1,6 @@
 """Commands that make no sense, in `refusals.toml`: a line that says so, and nothing is written."""
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.mistakes import GOOD
 from tests.sweeps.processes import SCENARIO
 from tests.test_cli_fit import gamma_csv
 
+LOGS = Path(__file__).parent / "failures/log_cases"
 LISTED = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 CASES = [(told, each["asked"]) for told, cases in LISTED.items() for each in cases]
 
@@ -22,6 +24,8 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("short.toml").write_text(SCENARIO, encoding="utf-8")
     Path("mine.toml").write_text("mine", encoding="utf-8")
     gamma_csv()
+    for path in LOGS.iterdir():
+        shutil.copy(path, path.name)
 
     def simulate(*_: object) -> None:
         raise AssertionError("bad input was simulated")

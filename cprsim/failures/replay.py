@@ -11,8 +11,8 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit
-from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import Attendance
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.severity import Severities, SeverityWeights, counted, graded, worst

@@ -10,11 +10,11 @@ import numpy as np
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.node_failures import (
     WITHIN_S,
+    Attendance,
     coincidence,
     node_failures,
     rack_bursts,

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +14,12 @@ START = datetime(2025, 3, 3, tzinfo=UTC)
 UNIX_S = int(START.timestamp())
 
 
-@dataclass(frozen=True)
-class Down:
+class Down(NamedTuple):
     """An outage of a node, in whole seconds from the start of the log."""
 
     node: str
-    start_s: int
-    end_s: int
+    start_s: float
+    end_s: float
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def one_of(rng: np.random.Generator, *choices: str) -> str:
     return choices[int(rng.integers(len(choices)))]
 
 
-def iso(at_s: int, form: str = "%Y-%m-%dT%H:%M:%S") -> str:
+def iso(at_s: float, form: str = "%Y-%m-%dT%H:%M:%S") -> str:
     return (START + timedelta(seconds=at_s)).strftime(form)
 
 
@@ -79,9 +79,9 @@ FAULTS = (
 WORK = ("maintenance window", "Reboot ASAP", "kernel upgrade", "scheduled power test", "OS patch")
 
 
-def slurm(rng: np.random.Generator) -> Drawn:
+def slurm(rng: np.random.Generator, downs: list[Down] | None = None) -> Drawn:
     """Drains whose reason or state changes, planned outages, and bars in the reasons."""
-    downs, rows, planned = downs_of(rng), list[list[str]](), 0
+    downs, rows, planned = downs or downs_of(rng), list[list[str]](), 0
     for down in downs:
         cuts = sorted({down.start_s, (down.start_s + down.end_s) // 2, down.end_s})
         state = one_of(rng, "DRAIN", "DOWN", "DOWN*", "FAIL", "IDLE+DRAIN", "DRAINING")
@@ -139,12 +139,13 @@ BESIDE = (
 )
 
 
-def xid(rng: np.random.Generator) -> Drawn:
+def xid(rng: np.random.Generator, downs: list[Down] | None = None) -> Drawn:
     """Fatal lines, what the driver says beside them, and lines that harm nobody."""
-    downs, rows, spaced = downs_of(rng), list[tuple[int, str]](), HOUR_S
-    downs = [Down(each.node, spaced * (k + 1), spaced * (k + 1)) for k, each in enumerate(downs)]
+    rows, hours = list[tuple[float, str]](), itertools.count(HOUR_S, HOUR_S)
+    if downs is None:
+        downs = [Down(each.node, at, at) for each, at in zip(downs_of(rng), hours, strict=False)]
 
-    def line(at_s: int, node: str, text: str) -> None:
+    def line(at_s: float, node: str, text: str) -> None:
         filled = text.format(nvlink=rng.integers(144, 151), switch=rng.integers(4))
         rows.append((at_s, f"{iso(at_s)}+0000 {node} kernel: {filled}\n"))
 

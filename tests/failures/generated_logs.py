@@ -4,35 +4,27 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+
+from tests.failures.drawn_cases import Down, Drawn, slurm, xid
 
 SHAPE, MEAN_S = 1.5, 5 * 3600.0  # Weibull times between failures of the whole cluster
 REPAIR_S = 1800.0  # mean of the outages, which are exponential, but 10 min at least
 SHORTEST_S = 600.0
 NODES = 8
-START = datetime(2024, 3, 1, 8, 0, 0, tzinfo=UTC)
 _STEP_S = 60.0
 _DAY_S = 86_400.0
 _EPOCH_S = 1_709_280_000
-
-
-class Outage(NamedTuple):
-    """One outage of a node; seconds from the start of the log."""
-
-    node: str
-    start_s: float
-    end_s: float
 
 
 @dataclass(frozen=True)
 class Truth:
     """What really happened."""
 
-    outages: list[Outage]
+    outages: list[Down]
     until_s: float
 
     @property
@@ -54,7 +46,7 @@ def drawn(failures: int, seed: int) -> Truth:
         up = [node for node, back_s in up_again.items() if back_s + 5 * _STEP_S < start_s]
         node = up[rng.integers(len(up))]
         up_again[node] = start_s + lasts_s
-        outages.append(Outage(node, float(start_s), float(start_s + lasts_s)))
+        outages.append(Down(node, float(start_s), float(start_s + lasts_s)))
     return Truth(outages, max(up_again.values()) + 3600.0)
 
 
@@ -75,27 +67,6 @@ def stepfun(truth: Truth, path: Path, seed: int) -> None:
                 }
             )
     path.write_text(json.dumps(sorted(events, key=lambda event: event["event_time"]), indent=1))
-
-
-def slurm(truth: Truth, path: Path, seed: int) -> None:
-    """Rows by node, some outages as two rows; planned ones and the cluster's own among them."""
-    rng = np.random.default_rng(seed)
-    rows = [f"c||{_local(0)}|Unknown||Cluster Registered TRES|"]
-    for outage in truth.outages:
-        reason = ("Not responding", "Node unexpectedly rebooted", "xid 79")[rng.integers(3)]
-        halfway = outage.start_s + 300 if rng.random() < 0.3 else outage.end_s
-        parts = [("DRAIN", outage.start_s, halfway), ("DOWN*", halfway, outage.end_s)]
-        rows += [
-            f"c|{outage.node}|{_local(start)}|{_local(end)}|{state}|{reason}|slurm(64030)"
-            for state, start, end in parts
-            if end > start
-        ]
-    for reason in ("maintenance of the cooling", "Reboot ASAP", "kernel upgrade"):
-        at_s = rng.uniform(0, truth.until_s)
-        rows.append(f"c|gpu000|{_local(at_s)}|{_local(at_s + 60)}|DRAIN|{reason}|root(0)")
-    rows.append(f"c|gpu000|{_local(truth.until_s)}|Unknown|MAINT|window|root(0)")
-    header = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"
-    path.write_text("\n".join([header, *sorted(rows)]) + "\n")
 
 
 def prometheus(truth: Truth, path: Path, seed: int) -> None:
@@ -120,34 +91,6 @@ def prometheus(truth: Truth, path: Path, seed: int) -> None:
         result.append({"metric": metric, "values": values})
     data = {"resultType": "matrix", "result": result}
     path.write_text(json.dumps({"status": "success", "data": data}))
-
-
-def xid(truth: Truth, path: Path, seed: int) -> None:
-    """Journals of the hosts one after the other, with harmless Xids and other lines."""
-    rng = np.random.default_rng(seed)
-    lines = []
-    for node in sorted({outage.node for outage in truth.outages}):
-        lines.append(f"{_zoned(0)} {node} kernel: Linux version 5.15.0\n")
-        for outage in truth.outages:
-            if outage.node != node:
-                continue
-            code = (48, 74, 79, 95, 119)[rng.integers(5)]
-            lines.append(_xid(outage.start_s - 30, node, 13, "Graphics Exception"))
-            lines.append(_xid(outage.start_s, node, code, "pid='<unknown>', name=<unknown>"))
-            lines.append(f"{_zoned(outage.end_s)} {node} kernel: NVRM: loading NVIDIA UNIX\n")
-    path.write_text("".join(lines))
-
-
-def _xid(at_s: float, node: str, code: int, text: str) -> str:
-    return f"{_zoned(at_s)} {node} kernel: NVRM: Xid (PCI:0000:3b:00): {code}, {text}\n"
-
-
-def _local(at_s: float) -> str:
-    return f"{START + timedelta(seconds=at_s):%Y-%m-%dT%H:%M:%S}"
-
-
-def _zoned(at_s: float) -> str:
-    return f"{_local(at_s)}+0000"
 
 
 # Tables and counts
@@ -230,12 +173,19 @@ def _us(at_s: float) -> str:
     return f"{at.month}/{at.day}/{at.year} {at.hour}:{at.minute:02}"
 
 
+def drawn_of(draw: Callable[..., Drawn]) -> Callable[[Truth, Path, int], None]:
+    """A writer of logs of the kinds that people have."""
+    return lambda truth, path, seed: path.write_text(
+        draw(np.random.default_rng(seed), truth.outages).text
+    )
+
+
 #: Writers of logs of clusters' own tools, by their reader.
 WRITERS: dict[str, Callable[[Truth, Path, int], None]] = {
     "stepfun": stepfun,
-    "slurm": slurm,
+    "slurm": drawn_of(slurm),
     "prometheus": prometheus,
-    "xid": xid,
+    "xid": drawn_of(xid),
 }
 #: The readers and writers of all logs, by name.
 EVERY: dict[str, tuple[str, Callable[[Truth, Path, int], None]]] = {

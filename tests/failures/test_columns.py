@@ -130,13 +130,6 @@ def test_columns_that_make_no_sense(columns, error):
     assert str(caught.value) == error
 
 
-def test_the_page_has_every_known_name():
-    page = (Path(__file__).parents[2] / "docs/failures.md").read_text()
-
-    for column, names in SYNONYMS.items():
-        assert f"| {column} | {', '.join(f'`{name}`' for name in names)} |" in page
-
-
 @pytest.mark.parametrize("word", ["", "-", "N/A", "na", "NaN", "NaT", "None", "NULL", "unknown"])
 def test_an_end_that_is_not_known_is_written_in_many_ways(tmp_path, word):
     """And alike in cprsim's own format, in tables of others and in tables of jobs."""

@@ -8,7 +8,7 @@ import pytest
 
 import cprsim
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Dates, parse_window
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 def daily(days: int = 10, **more: object) -> FailureLog:
     """A failure at 6:00 each day from 2025-03-01 on, each repaired after an hour."""
     times = DAY_S * np.arange(days)
-    told = {"repaired_s": times + HOUR_S, "epoch": Epoch(START, True)} | more
+    told = {"repaired_s": times + HOUR_S, "unix_s": START} | more
     return FailureLog(times, np.arange(days), 0.0, float(times[-1]), **told)
 
 
@@ -49,8 +49,8 @@ def test_dates_take_whole_days_on_a_clock_of_their_own(window, nodes, began_h, s
 
     assert part.nodes.tolist() == nodes
     assert (part.start_s, part.span_s) == (0, span_h * HOUR_S)
-    assert part.epoch == (START + began_h * HOUR_S, True)
-    assert (part.epoch.unix_s + part.times_s).tolist() == (START + log.times_s[nodes]).tolist()
+    assert part.unix_s == START + began_h * HOUR_S
+    assert (part.unix_s + part.times_s).tolist() == (START + log.times_s[nodes]).tolist()
     assert (part.repaired_s - part.times_s).tolist() == [HOUR_S] * len(nodes)
     outside = {"failures outside the window": 10 - len(nodes)} if len(nodes) < 10 else {}
     assert part.unused == outside
@@ -65,7 +65,7 @@ def test_windows_that_meet_share_no_failure_and_lose_none():
 
 
 def test_shares_keep_the_date_too():
-    assert daily(11).part((0.5, 1)).epoch == (START + 5 * DAY_S, True)
+    assert daily(11).part((0.5, 1)).unix_s == START + 5 * DAY_S
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,12 @@ def test_a_date_outside_the_log_is_refused(window):
 
 def test_a_log_without_dates_and_days_without_failures_are_refused():
     with pytest.raises(LogError) as caught:
-        cut(daily(epoch=None), "2025-03-02:")
+        cut(daily(unix_s=None), "2025-03-02:")
     assert str(caught.value) == (
         "window 2025-03-02: is of dates, but the log doesn't tell the date of its times; take "
         "shares of it, e.g. 0.5:1"
     )
-    two = FailureLog(
-        np.array([0.0, 9 * DAY_S]), np.array([0, 1]), 0.0, 9 * DAY_S, epoch=Epoch(START, True)
-    )
+    two = FailureLog(np.array([0.0, 9 * DAY_S]), np.array([0, 1]), 0.0, 9 * DAY_S, unix_s=START)
     with pytest.raises(LogError) as caught:
         cut(two, "2025-03-03:2025-03-05")
     assert str(caught.value) == "window 2025-03-03:2025-03-05 holds no failure"
@@ -158,6 +156,3 @@ def test_a_scenario_replays_dates():
         "failures.trace: window 2026-03-02: is not within the log, which goes from 2025-03-01 to "
         "2025-03-16; take dates of these, or leave one out, e.g. 2025-03-01:"
     )
-
-
-# Which formats tell dates, and that each counts its rows

@@ -2,6 +2,7 @@
 
 import io
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,21 +11,11 @@ from scipy.stats import chi2
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import UsageError
 from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.source import recognised
 
-SACCT = """\
-JobID|State|NNodes|Start|End|Elapsed
-100|NODE_FAIL|64|2026-03-01T00:00:00|2026-03-01T10:00:00|10:00:00
-100|COMPLETED|64|2026-03-01T10:30:00|2026-03-03T10:30:00|2-00:00:00
-100.batch|COMPLETED|1|2026-03-01T10:30:00|2026-03-03T10:30:00|2-00:00:00
-101|FAILED|1|2026-03-01T00:00:00|2026-03-01T01:00:00|01:00:00
-102|CANCELLED by 1001|8|2026-03-01T00:00:00|2026-03-02T00:00:00|1-00:00:00
-103|PENDING|8|Unknown|Unknown|00:00:00
-104|NODE_FAIL|128|2026-03-05T00:00:00|2026-03-05T05:00:00|05:00:00
-105|RUNNING|128|2026-03-05T06:00:00|Unknown|1-06:00:00
-"""
+SACCT = (Path(__file__).parent / "log_cases/jobs_of_sacct.txt").read_text(encoding="utf-8")
 #: Of it: 64 x 10 + 64 x 48 + 1 + 8 x 24 + 128 x 5 + 128 x 30.
 NODE_HOURS = 8385
 
@@ -156,21 +147,6 @@ def test_the_command_tells_sizes_and_makes_a_block(sacct, capsys):
     assert mtbf_s == pytest.approx(read_jobs(sacct).mtbf_s(4)[0])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--window", "0.5:1"], "--window"),
-        (["--nodes", "4"], "--nodes"),
-        (["--failure-when", "Condition=bad"], "its columns are 'JobID, State"),
-        (["--failure-when", "State=OOM"], "jobs ended as NODE_FAIL, COMPLETED"),
-        (["--failure-when", "State="], "write COLUMN=VALUE"),
-    ],
-)
-def test_what_makes_no_sense_of_a_table_of_jobs_is_refused(sacct, arguments, told, capsys):
-    assert cli._main(["fit", str(sacct), *arguments]) == 2
-    assert told in capsys.readouterr().err
-
-
 def test_a_quote_is_a_letter_where_bars_part_cells(tmp_path):
     path = tmp_path / "jobs.txt"
     rows = '1|"a|NODE_FAIL|4|10:00:00\n2|"b|COMPLETED|4|1-00:00:00\n'
@@ -216,27 +192,3 @@ def test_failures_of_nodes_that_name_their_job_are_no_jobs(tmp_path, header):
 def test_jobs_are_not_taken_for_failures(sacct):
     with pytest.raises(UsageError, match="table of jobs"):
         cprsim.fit(sacct)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("JobID|State\n1|COMPLETED\n", "column of nodes"),
-        ("JobID|State|NNodes\n1|COMPLETED|2\n", "elapsed, nor start and end"),
-        ("JobID|State|NNodes|Elapsed\n1|COMPLETED|2|1|2\n", ":2: the row has 5 cells"),
-        (
-            "JobID|State|NNodes|Elapsed\n1|COMPLETED|2|soon\n",
-            ":2: Elapsed: 'soon' is not a duration",
-        ),
-        ("JobID|State|NNodes|Elapsed\n1|PENDING|2|00:00:00\n", "none of its 1 row .* 1 of jobs"),
-        ("\nJobID|State|NNodes|Elapsed\n\n1|NODE_FAIL|1K|1:00:00\n", ":4: NNodes is '1K'"),
-        ("JobID|State|Nodes|Elapsed\n1|NODE_FAIL|n[1-4]|10:00:00\n", "not a number of nodes"),
-        ("JobID|State|NNodes|Start|End\n1|X|2|01/02/2026 00:00|03/02/2026 00:00\n", "not a time"),
-        ("JobID|State|NNodes|Elapsed|State\n1|X|2|1|X\n", "has column State twice"),
-    ],
-)
-def test_faults_of_the_table_are_told(tmp_path, text, told):
-    path = tmp_path / "jobs.txt"
-    path.write_text(text)
-    with pytest.raises(LogError, match=told):
-        read_jobs(path)

@@ -172,30 +172,6 @@ def test_what_was_left_out_is_told_first_where_too_little_is_left(tmp_path: Path
     assert len(told.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("file", "options", "error"),
-    [
-        ("c12_daily_flag.csv", ("--failure-when", "failure"), "failure_when is 'failure'; write"),
-        ("c12_daily_flag.csv", ("--failure-when", "fail=1"), "names column 'fail', which the"),
-        ("c12_daily_flag.csv", ("--failure-when", "failure=2"), "no row has failure=2"),
-        ("c13_microseconds.csv", ("--time-unit", "weeks"), "time_unit is 'weeks'; known units"),
-        ("c16_restarts.csv", ("--time-unit", "us"), "a date; time_unit goes with"),
-        ("c16_restarts.csv", ("--view", "uptime"), "has no column of nodes, which view 'uptime'"),
-        ("c16_restarts.csv", ("--planned", "("), "not a regular expression"),
-        ("c16_restarts.csv", ("--planned", "ECC|NCCL"), "all 16 outages are planned"),
-        ("c08_new_names.json", ("--planned", "x"), "planned goes with reader 'csv' or 'lanl'"),
-        ("c17_once.csv", ("--planned", "x"), "tells no causes for planned to go by"),
-        ("c09_status_unknown.json", ("--failure-when", "x=1"), "it is value=0 or value=1"),
-        ("c05_blackwell.log", ("--xid", "0"), "xids has 0; a code is from 1"),
-    ],
-)
-def test_a_mistake_is_one_line_with_the_way_out(file, options, error, capsys) -> None:
-    assert cli._main(["fit", str(FOLDER / file), *options]) == 2
-    told = capsys.readouterr().err
-    assert error in told
-    assert len(told.splitlines()) == 1
-
-
 def test_the_owner_says_what_was_planned() -> None:
     def kept(**rules: object) -> int:
         return len(log_of(FOLDER / "c02a_static_node_maintenance.txt", rules=rules))
@@ -239,21 +215,6 @@ def test_columns_that_disagree_are_refused_with_the_way_out(tmp_path: Path) -> N
 
     with pytest.raises(LogError, match="failed=1 and outage=1 name different rows"):
         log_of(path)
-
-
-@pytest.mark.parametrize(
-    ("reader", "rules", "error"),
-    [
-        ("xid", {"failure_when": "a=1"}, "goes with reader = 'csv' or 'prometheus'"),
-        ("csv", {"failure_when": "a"}, "write COLUMN=VALUE"),
-        ("csv", {"planned": "("}, "not a regular expression"),
-        ("xid", {"xids": [0]}, "a code is from 1"),
-        ("csv", {"time_unit": "weeks"}, "time_unit"),
-    ],
-)
-def test_rules_of_a_scenario_are_checked(reader: str, rules: dict, error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        Failures.model_validate({"trace": "log", "reader": reader, "rules": rules})
 
 
 def test_rules_of_a_scenario_are_read_as_they_are_written() -> None:

@@ -10,6 +10,7 @@ from cprsim.cli import command as cli
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import READERS, read_log
 from cprsim.failures.logs.source import LogSource, recognised
+from cprsim.failures.logs.words import WORDS
 from tests.failures.generated_logs import EVERY, drawn
 
 PAGE = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
@@ -94,3 +95,14 @@ def test_the_command_of_the_page_runs_on_a_log_of_that_kind(reader, capsys):
 
     assert cli._main(arguments) == 0
     assert "intervals are 95 %" in capsys.readouterr().out
+
+
+def test_every_page_has_the_lists_that_readers_go_by() -> None:
+    assert ", ".join(WORDS["xid"]) in PAGE
+    for words in (*WORDS["slurm"].values(), *WORDS["reasons"].values()):
+        assert ", ".join(f"`{word}`" for word in words) in " ".join(PAGE.split())
+
+
+def test_the_page_has_every_known_name():
+    for column, names in WORDS["columns"].items():
+        assert f"| {column} | {', '.join(f'`{name}`' for name in names)} |" in PAGE

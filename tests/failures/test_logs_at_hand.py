@@ -5,10 +5,7 @@ import gzip
 import io
 import json
 import lzma
-import tarfile
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,6 +18,7 @@ from tests.survival.cases import SHARED
 
 UNPACK = {".gz": gzip.decompress, ".xz": lzma.decompress}
 #: Files of the shared data that are logs of failures, or of lives; but for the archive of spot.
+#: That, and those of Grid'5000, are counted in test_availability.py.
 LOGS = (
     "alibaba_ssd/ssd_failures_trimmed.csv.gz",
     "grid5000_fta/g5k_dev_site3_c1.tab.gz",
@@ -63,18 +61,7 @@ def counted(name: str, text: str) -> int:
         return len(text.splitlines()) - 1
     if folder == "stepfun_faults":
         return sum(each["event_type"] == "fault_start" for each in json.loads(text))
-    if folder == "titan_gpu":
-        return sum(row["dead"] == "TRUE" for row in csv.DictReader(io.StringIO(text)))
-    return sum(1 for _ in _falls(text))
-
-
-def _falls(text: str) -> Iterator[float]:
-    """When nodes of an event trace go down that were seen up just before."""
-    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    states = sorted((row[2], float(row[6]), float(row[7]), row[5].strip()) for row in rows)
-    for (node, _, ended, before), (again, started, _, after) in pairwise(states):
-        if node == again and after == "0" and (before == "1" or started > ended):
-            yield started
+    return sum(row["dead"] == "TRUE" for row in csv.DictReader(io.StringIO(text)))  # Titan
 
 
 def test_there_is_no_other_file():
@@ -86,11 +73,9 @@ def test_there_is_no_other_file():
     assert known == {*LOGS, SPOT, *OTHERS}
 
 
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("name", [LOGS[0], *LOGS[4:]])
 def test_a_log_is_read_without_its_reader(name):
     path = there(name)
-    if name.startswith("lanl"):
-        pytest.skip("of several systems: one at a time, below")
     found = cprsim.fit(path)
 
     if name.startswith("titan"):
@@ -119,22 +104,6 @@ def test_lanl_lists_its_systems_and_each_is_read():
     for system, failures in known.items():
         assert f"{system} (" in str(caught.value)
         assert len(LogSource.from_options(path, system=system).failures()) == failures
-
-
-def test_spot_traces_are_read_one_by_one(tmp_path):
-    with tarfile.open(there(SPOT)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    traces = sorted(tmp_path.rglob("*.json"))
-    assert len(traces) == 34
-
-    for path in traces:
-        counts = json.loads(path.read_text())["data"]
-        falls = sum(max(before - after, 0) for before, after in pairwise(counts))
-        if falls:
-            assert len(LogSource.from_options(path).failures()) == falls
-        else:
-            with pytest.raises(LogError, match="the number of nodes in data never falls"):
-                LogSource.from_options(path).failures()
 
 
 def test_an_archive_is_told_as_such():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.logs.traces import read_lanl
 from cprsim.failures.timeline import AbsoluteTimeline
@@ -59,13 +58,6 @@ def test_kinds_in_a_csv_log_name_the_group(tmp_path: Path) -> None:
 
     assert model.timeline(0, 0).hits == [Hit((), (3,)), Hit((3,), ())]
     assert model.mean_hit.servers == 0.5
-
-
-def test_a_node_beyond_the_cluster_is_refused(tmp_path: Path) -> None:
-    log = csv(tmp_path, "time_s,node,kind\n10,4,trainer\n")
-
-    with pytest.raises(ScenarioError, match=r"names trainer 4, but the cluster has 4 \(0 to 3\)"):
-        scenario(log)
 
 
 def test_exactly_n_failures_are_uniform_over_the_useful_time() -> None:
@@ -147,16 +139,6 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
     second = (gaps**3).sum() / (3 * gaps.sum())
 
     assert firsts.mean() == pytest.approx(mean, abs=3 * math.sqrt((second - mean**2) / 300) * 1.05)
-
-
-@needs_lanl
-def test_a_job_larger_than_the_system_is_refused() -> None:
-    expected = (
-        r"^failures\.trace: .*: its system has 512 nodes, the job needs 520; "
-        r"choose a larger system or a smaller cluster$"
-    )
-    with pytest.raises(ScenarioError, match=expected):
-        lanl(servers=500, trainers=20)
 
 
 @needs_lanl

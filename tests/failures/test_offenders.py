@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.errors import ScenarioError
 from cprsim.failures.offenders import Offenders
 from cprsim.machine import offenders
 from cprsim.machine.draws_row import DrawsRow
@@ -181,33 +180,6 @@ def test_the_mean_that_policies_plan_with_is_that_of_the_job() -> None:
         assert scenario(case).failure_model.mtbf_s == pytest.approx(
             LIFE_D * 86400 / NODES / pace, rel=1e-12
         )
-
-
-FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "of the job": (
-        {"per": "job"},
-        "'offenders' goes with distribution and per = 'node'; set that, or leave it out",
-    ),
-    "machines": (
-        {"frailty": 0.5, "frailty_of": "machine"},
-        "'offenders' goes with frailty_of = 'place'; of machines, a repair would change the "
-        "frailty: leave one of them out",
-    ),
-    "times": (
-        {"offenders": {"share": 0.1, "times": 0.5}},
-        "failures.offenders.times: 0.5 is out of range: it must be >= 1",
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_what_does_not_fit_is_refused_in_a_line(fault: tuple[dict[str, Any], str]) -> None:
-    keys, line = fault
-    those = keys.get("offenders", CASES["retired"])
-    rest = {key: value for key, value in keys.items() if key != "offenders"}
-    with pytest.raises(ScenarioError) as caught:
-        scenario(those, failures=rest)
-    assert line in str(caught.value)
 
 
 def test_masked_failures_have_not_happened_to_a_machine() -> None:

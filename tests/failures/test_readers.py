@@ -1,6 +1,8 @@
 import csv
 import gzip
 import lzma
+import tomllib
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import Columns
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.traces import read_lanl
+from tests.failures.generated_logs import WRITERS, Down, Truth
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -23,12 +27,6 @@ needs_lanl = pytest.mark.skipif(not LANL.exists(), reason=f"needs {LANL}")
 GOOD = "time_s,node,kind\n0.5,3,trainer\n2,0,ps\n2,7,parameter_server\n"
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def write(text: str | bytes, name: str = "failures.csv") -> str:
-    raw = text if isinstance(text, bytes) else text.encode()
-    Path(name).write_bytes(raw)
-    return name
 
 
 def error_of(read, *args) -> str:
@@ -145,8 +143,7 @@ def test_the_real_lanl_systems(system, failures, population, first, last):
     assert log.dropped == {"rows of other systems": others}
     assert log.rows == ("rows", 7917, 7917 - others)
     assert log.rows.kept == failures
-    assert datetime.fromtimestamp(log.epoch.unix_s, UTC) == datetime.fromisoformat(first + "Z")
-    assert not log.epoch.zoned
+    assert datetime.fromtimestamp(log.unix_s, UTC) == datetime.fromisoformat(first + "Z")
 
 
 # the log itself
@@ -205,3 +202,52 @@ def test_a_log_that_is_out_of_order_or_ragged_is_refused():
     assert error_of(FailureLog, np.array([2.0, 1.0]), np.array([0]), 0.0, 2.0) == (
         "the columns of a failure log must have the same length"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", WRITERS)
+def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str) -> None:
+    # Gaps of 1 and 1000 min in turn: no law has two lengths only.
+    at_s = np.cumsum([60.0, 60_000.0] * 40).tolist()
+    truth = Truth([Down(f"gpu{i % 8}", at, at + 900) for i, at in enumerate(at_s)], 3e6)
+    WRITERS[reader](truth, Path("log"), 2)
+
+    found = cprsim.fit("log", reader=reader)
+
+    assert not found.verdict.adequate
+    block = tomllib.loads(found.toml())["failures"]
+    assert ("trace" in block) == (reader == "prometheus")
+    assert ("durations" in block) == (reader != "prometheus")
+
+
+# Causes
+
+
+def test_causes_are_kept_by_windows_and_bursts() -> None:
+    log = FailureLog(
+        np.array([0.0, 10.0, 20.0, 30.0]), np.arange(4), 0.0, 30.0, causes=("a", None, "b", "c")
+    )
+
+    assert log.part((0.5, 1)).causes == ("b", "c")
+    assert log.part((0, 0.5)).causes == ("a", None)
+    assert log.coalesced(15.0).causes == ("a", None, "b", "c")
+
+
+def test_causes_are_one_a_failure() -> None:
+    with pytest.raises(LogError, match="must have the same length"):
+        FailureLog(np.array([0.0, 1.0]), np.arange(2), 0.0, 1.0, causes=("a",))
+
+
+@needs_lanl
+def test_lanl_causes_are_the_notes_of_its_columns() -> None:
+    columns = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
+    with gzip.open(LANL, "rt", encoding="latin-1") as file:
+        rows = [row for row in csv.DictReader(file) if row["System"] == "20"]
+    known = Counter("".join(row[column] for column in columns).strip() for row in rows)
+
+    causes = Counter(read_log(LANL, "lanl", 20).causes)
+
+    # A few rows have no start; none has two notes.
+    assert causes.most_common(3) == [("CPU", 1155), ("Memory Dimm", 386), ("OS", 301)]
+    assert causes.total() <= known.total() < 1.01 * causes.total()
+    assert all(count <= known[cause or ""] for cause, count in causes.items())

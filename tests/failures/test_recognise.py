@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource, recognised
-from tests.failures.generated_logs import drawn
-from tests.failures.malformed import CASES
-from tests.failures.test_cluster_logs import WRITERS
+from tests.failures.generated_logs import WRITERS, drawn
+from tests.failures.test_malformed import CASES
 from tests.survival.cases import SHARED
 
-SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
-needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
-STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
-needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 SSD = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
 needs_ssd = pytest.mark.skipif(not SSD.exists(), reason=f"needs {SSD}")
 
@@ -44,6 +39,10 @@ FILES = {
     "spot": ('{"metadata":\n {"gap_seconds": 300}, "data": [1, 0]}', "spot"),
     "stepfun": ('[\n{\n"node_id": "6f24",\n"event_type": "fault_start"\n}]', "stepfun"),
     "slurm": ("Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n", "slurm"),
+    "slurm-without-names": (
+        "gpu|n1|2024-01-31T12:00:00|2024-01-31T14:10:21|DOWN*|none|root(0)\n",
+        "slurm",
+    ),
     "prometheus": ('{"status":"success","data":{"resultType":"matrix","result":[]}}', "prometheus"),
     "xid": ("up\nMay  3 14:00:00 n1 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=1, gone\n", "xid"),
     "csv-of-xids": ("time,host,text\n1,a,NVRM: Xid (PCI:0000:17:00): 79\n", "csv"),
@@ -85,11 +84,6 @@ def test_what_clusters_themselves_write_is_recognised(reader):
     assert recognised("log") == reader
 
 
-def test_slurms_lines_without_names_are_recognised():
-    Path("log").write_text("gpu|n1|2024-01-31T12:00:00|2024-01-31T14:10:21|DOWN*|none|root(0)\n")
-    assert recognised("log") == "slurm"
-
-
 def test_every_reader_can_be_recognised():
     assert {name for name, reader in READERS.items() if not reader.looks} == {"csv"}
     known = {reader for _, reader in FILES.values()}
@@ -129,7 +123,7 @@ def test_a_malformed_log_is_recognised_or_refused_in_one_line():
 
         said = told("log")
 
-        assert said in {*READERS, "intervals"} or said.startswith("log: ")
+        assert said in {*READERS, "intervals", "jobs"} or said.startswith("log: ")
         assert len(said.splitlines()) == 1
 
 
@@ -143,7 +137,7 @@ def test_any_text_is_recognised_or_refused_in_one_line(text):
 
     said = told("log")
 
-    assert said in {*READERS, "intervals"} or said.startswith("log: ")
+    assert said in {*READERS, "intervals", "jobs"} or said.startswith("log: ")
     assert len(said.splitlines()) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
-from cprsim.errors import LogError, ScenarioError
+from cprsim.errors import LogError
 from cprsim.failures.causes import FailureCause
 from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.hit import Hit, MeanHit
@@ -449,13 +449,3 @@ def test_a_log_has_a_severity_for_each_failure_or_for_none(telling) -> None:
         read_csv("log.csv")
     with pytest.raises(LogError, match="the columns of a failure log must have the same length"):
         FailureLog(np.array([1.0, 2.0]), np.array([0, 1]), 1.0, 1.0, severities=("node",))
-
-
-def test_severities_are_told_or_drawn_but_not_both(telling) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        model(telling, severity=MIXED)
-
-    assert str(caught.value) == (
-        "failures.trace: log.csv: its column severity says itself what survives; "
-        "leave failures.severity out, or the column"
-    )

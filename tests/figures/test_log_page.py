@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import cprsim
-from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import NodeFailures, node_failures, worst_share
 from cprsim.figures import look
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -34,7 +34,7 @@ def log_of(*, repairs: bool, causes: bool, dates: bool, population: int | None =
         population=population,
         repaired_s=times + rng.lognormal(9, 1, count) if repairs else None,
         causes=tuple(NAMES[i] for i in rng.integers(len(NAMES), size=count)) if causes else None,
-        epoch=Epoch(19_000 * DAY_S, True) if dates else None,
+        unix_s=19_000 * DAY_S if dates else None,
         until_s=1e9,
     )
 

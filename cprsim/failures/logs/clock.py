@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from cprsim.basics.tabular import number
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import Epoch
 from cprsim.failures.logs.options import UNITS_S
-from cprsim.failures.logs.table import LogTable, seconds
+from cprsim.failures.logs.table import parsed, seconds
+from cprsim.survival.sample import Floats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -53,102 +53,112 @@ _FORMS = (
 _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
-class Placed(NamedTuple):
-    """Times and ends in seconds, what they were, and what instant second 0 is."""
+class Times(NamedTuple):
+    """Times of a table and their ends in seconds, and what they were.
 
-    times_s: NDArray[np.float64]
-    ends_s: NDArray[np.float64]
-    notation: str
-    epoch: Epoch | None
-
-
-class LogClock:
-    """Reads the times of one file, all in one notation.
-
-    Times are plain numbers, or whole microseconds since 1970 where they are dates, until
-    they are `placed`, so that nothing is rounded before the first one is taken off. `plain`:
-    whether all are seconds, whatever their size, and none is a date. `unit_s`: seconds in the unit
-    of times that are numbers; None where the user gives no unit.
+    Dates count from the first, which is `unix_s` since 1970; None where times are no dates. An end
+    that isn't known is nan.
     """
 
-    def __init__(self, plain: bool, unit_s: float | None = None) -> None:
-        self.plain, self.unit_s = plain, unit_s
-        self._notation: str | None = None
+    starts_s: Floats
+    ends_s: Floats
+    notation: str
+    unix_s: float | None
 
-    def read(self, table: LogTable, column: str, *, may_lack: bool = False) -> NDArray[np.float64]:
-        """The time in each cell, nan where one that isn't known is allowed.
 
-        Raises `LogError` if one is none, or in another notation.
-        """
-        return table.parsed(column, self._time, may_lack=may_lack)
+def read_times(
+    table: pd.DataFrame,
+    start: str,
+    end: str | None = None,
+    *,
+    plain: bool = False,
+    unit: str | None = None,
+) -> Times:
+    """Read a column of times and one of ends, all in one notation.
 
-    def _time(self, text: str) -> float:
-        if self.plain or number(text) is not None:
-            value, notation = seconds(text), _NUMBER
+    `plain`: whether all are seconds, whatever their size, and none is a date. `unit`: that of times
+    that are numbers, a key of `UNITS_S`; None where the user gives none. Raises `LogError` if one
+    is none, in another notation, or of another unit.
+    """
+    first_told = ""
+
+    def value(text: str) -> float:
+        """A plain number, or whole microseconds since 1970 of a date: nothing is rounded yet."""
+        nonlocal first_told
+        if plain or number(text) is not None:
+            found, told = seconds(text), _NUMBER
         else:
-            date = _parsed_date(text)
-            if date is None:
-                raise ValueError(
-                    ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
-                    "such as 2026-05-03T14:00:00Z"
-                )
-            if self.unit_s is not None:
+            found, told = _microseconds(text)
+            if unit is not None:
                 raise ValueError(", a date; time_unit goes with times that are numbers")
-            notation = _LOCAL if date.tzinfo is None else _ZONED
-            zoned = date.replace(tzinfo=UTC) if date.tzinfo is None else date
-            value = float((zoned - _EPOCH) // _MICROSECOND)
-        self._notation = self._notation or notation
-        if notation != self._notation:
-            raise ValueError(
-                f", {notation}, but the first time is {self._notation}; write all alike"
-            )
-        return value
+        first_told = first_told or told
+        if told != first_told:
+            raise ValueError(f", {told}, but the first time is {first_told}; write all alike")
+        return found
 
-    def placed(self, when: NDArray[np.float64], until: NDArray[np.float64]) -> Placed:
-        """Times and ends in seconds; absolute ones count from the first time.
+    when = parsed(table, start, value)
+    until = (
+        np.full(len(when), math.nan) if end is None else parsed(table, end, value, may_lack=True)
+    )
+    first, last = float(when.min()), float(when.max())
+    if unit is not None:  # since 1970, or since the log's start
+        unit_s, dated = UNITS_S[unit], _FIRST_DATE_S < first * UNITS_S[unit] < _LAST_DATE_S
+        zero, since_s = (first, first * unit_s) if dated else (0.0, None)
+        when, until = (when - zero) * unit_s, (until - zero) * unit_s
+        return Times(when, until, f"{unit}, as you say", since_s)
+    of_times = _ISO
+    if first_told == _NUMBER:
+        try:
+            of_times = _SECONDS if plain else _unit(first, last)
+        except LogError as error:
+            raise LogError(f"{table.attrs['path']}: {error}") from None
+    if of_times is _SECONDS:
+        return Times(when, until, of_times.name, None)
+    latest = float(np.fmax.reduce(until, initial=-math.inf))
+    of_ends = of_times if of_times is _ISO else _epoch(latest) or of_times
+    # In the very unit of the ends, where it is the same: nothing is rounded then.
+    began = first if of_ends is of_times else first / of_times.a_second * of_ends.a_second
+    return Times(
+        (when - first) / of_times.a_second,
+        (until - began) / of_ends.a_second,
+        f"{of_times.name}, taken for UTC" if first_told == _LOCAL else of_times.name,
+        first / of_times.a_second,
+    )
 
-        Raises `LogError` if numbers are of different units.
-        """
-        first = float(when.min())
-        if self.unit_s is not None:  # which the user gives: since 1970, or since the log's start
-            unit_s, zero, epoch = self.unit_s, 0.0, None
-            if _FIRST_DATE_S < first * unit_s < _LAST_DATE_S:
-                zero, epoch = first, Epoch(first * unit_s, zoned=True)
-            told = next(name for name, seconds in UNITS_S.items() if seconds == unit_s)
-            return Placed(
-                (when - zero) * unit_s, (until - zero) * unit_s, f"{told}, as you say", epoch
-            )
-        unit = _SECONDS if self.plain else self._unit(first, float(when.max()))
-        if unit is _SECONDS:
-            return Placed(when, until, unit.name, None)
-        latest = float(np.fmax.reduce(until, initial=-math.inf))
-        of_ends = unit if unit is _ISO else _epoch(latest) or unit
-        # In the very unit of the ends, where it is the same: nothing is rounded then.
-        began = first if of_ends is unit else first / unit.a_second * of_ends.a_second
-        zoned = self._notation != _LOCAL
-        return Placed(
-            (when - first) / unit.a_second,
-            (until - began) / of_ends.a_second,
-            unit.name if zoned else f"{unit.name}, taken for UTC",
-            Epoch(first / unit.a_second, zoned),
+
+def _unit(first: float, last: float) -> _Unit:
+    """Return the unit of numbers, by the smallest and the largest."""
+    early, late = _epoch(first), _epoch(last)
+    if early is late or (early is None and last <= _LONGEST_S):
+        return early or _SECONDS
+    # No log has dates before 2001: such times more likely count from a start.
+    is_start = early is None and late is not None and last / late.a_second < _LATEST_START_S
+    way_out = "give their unit with --time-unit" if is_start else "write all alike"
+    raise LogError(
+        f"mixes units: its times go from {first:.10g} to {last:.10g}, "
+        f"{(early or _SECONDS).name} to {(late or _SECONDS).name}; {way_out}"
+    )
+
+
+def _epoch(value: float) -> _Unit | None:
+    """Return the unit of a number since 1970, by its size; None where it counts from a start."""
+    return next((unit for unit in _EPOCHS if value > unit.beyond), None)
+
+
+def _microseconds(text: str) -> tuple[float, str]:
+    """Return those from 1970 to a date, and whether it has a zone."""
+    date = _date(text)
+    if date is None:
+        raise ValueError(
+            ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
+            "such as 2026-05-03T14:00:00Z"
         )
-
-    def _unit(self, first: float, last: float) -> _Unit:
-        if self._notation != _NUMBER:
-            return _ISO
-        early, late = _epoch(first), _epoch(last)
-        if early is late or (early is None and last <= _LONGEST_S):
-            return early or _SECONDS
-        # No log has dates before 2001: such times more likely count from a start.
-        is_start = early is None and late is not None and last / late.a_second < _LATEST_START_S
-        way_out = "give their unit with --time-unit" if is_start else "write all alike"
-        raise LogError(
-            f"mixes units: its times go from {first:.10g} to {last:.10g}, "
-            f"{(early or _SECONDS).name} to {(late or _SECONDS).name}; {way_out}"
-        )
+    told = _LOCAL if date.tzinfo is None else _ZONED
+    zoned = date.replace(tzinfo=UTC) if date.tzinfo is None else date
+    return float((zoned - _EPOCH) // _MICROSECOND), told
 
 
-def _parsed_date(text: str) -> datetime | None:
+def _date(text: str) -> datetime | None:
     """Return the date of a text that leaves no doubt which day it is; None of any other."""
     plain = _ZONE.sub("+00:00", text.strip())
     with suppress(ValueError):
@@ -162,8 +172,3 @@ def _parsed_date(text: str) -> datetime | None:
         with suppress(ValueError):
             return datetime.strptime(" ".join(named.split()), form)
     return None
-
-
-def _epoch(value: float) -> _Unit | None:
-    """Return the unit of a number since 1970, by its size; None where it counts from a start."""
-    return next((unit for unit in _EPOCHS if value > unit.beyond), None)

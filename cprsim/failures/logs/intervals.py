@@ -22,11 +22,10 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.flags import NO, YES
 from cprsim.failures.logs.log import Rows
-from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules, plain
-from cprsim.failures.logs.table import read_table
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
+from cprsim.failures.logs.table import parsed, read_table, refuse
+from cprsim.failures.logs.words import NO, WORDS, YES, known_by, plain
 
 _LONGEST = 80  # characters that an error shows whole
 #: Slurm's 1-15:25:01, pandas' 1 days 15:25:01, Python's 1 day, 15:25:01, and 39:25:01.
@@ -35,17 +34,6 @@ _CLOCK: Final = re.compile(
 )
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:d|days?)", re.IGNORECASE)
 _DAY_S = 86_400.0
-#: Names of durations, the likeliest first; a unit may follow: duration_h. `time_s`
-#: isn't one: with it a table is of failures, in cprsim's own format.
-DURATIONS: Final[list[str]] = WORDS["lives"]["durations"]
-#: Flags that tables of failures have too: there a node comes again.
-_OF_FAILURES: Final[list[str]] = WORDS["lives"]["of_failures"]
-#: By what names the flag goes, and whether it says of a life that it was cut short.
-FLAGS: Final = {
-    **dict.fromkeys(WORDS["lives"]["dies"], False),
-    **dict.fromkeys(WORDS["lives"]["cut"], True),
-    **dict.fromkeys(_OF_FAILURES, False),
-}
 #: Units that are the name of a column of durations by themselves.
 _NAMED: Final = {
     "seconds": 1.0,
@@ -55,10 +43,23 @@ _NAMED: Final = {
     "weeks": 604_800.0,
 }
 _UNITS: Final = {**UNITS_S, "sec": 1.0, **_NAMED}
+_WORDS: Final[dict[str, list[str]]] = WORDS["lives"]
+
+
+def _with_units(names: Sequence[str]) -> list[str]:
+    """Names of a column of times, and each with a unit behind it; `time_s` is one of failures."""
+    every = (each for name in names for each in (name, *(f"{name}_{unit}" for unit in _UNITS)))
+    return [name for name in every if name != "time_s"]
+
+
+#: By what names the columns of a table of lives go, the likeliest first.
+_COLUMNS: Final = {
+    "duration": [*_with_units(_WORDS["durations"]), *_NAMED],
+    "flag": [*_WORDS["dies"], *_WORDS["cut"], *_WORDS["of_failures"]],
+    "entry": _with_units(_WORDS["entries"]),
+}
 #: What survival packages in R write: 1 is censored, 2 is dead.
 _CODES: Final = {"1": False, "2": True}
-#: Names of the age from which a life was watched; a unit may follow.
-ENTRIES: Final[list[str]] = WORDS["lives"]["entries"]
 #: Flags that say it themselves, whatever their column is called.
 _PLAIN_FLAGS: Final = {"censored": False, "failed": True}
 _FLAG_WORDS: Final = ("1", "true", "yes", "censored", "0", "false", "no", "failed")
@@ -98,25 +99,23 @@ def _is_duration(text: str) -> bool:
 
 
 class _Lives(NamedTuple):
-    """Names of the columns of a table of lives.
+    """Columns of a table of lives.
 
-    `unit_s`: seconds in a unit of its durations. `flag`: the column that says how a life ended;
-    None where all did. `dies`: which cell says that one ended; None where the flag does. `entry`,
-    `entry_unit_s`: the ages from which lives were watched, and seconds in a unit of them if it
-    differs; None where all were from the beginning.
+    `flag`: the column that says how a life ended; None where all did. `dies`: which cell says that
+    one ended; None where the flag does. `entry`: the ages from which lives were watched; None where
+    all were from the beginning.
     """
 
     duration: str
     flag: str | None
-    unit_s: float | None = None
     dies: Cell | None = None
     entry: str | None = None
-    entry_unit_s: float | None = None
 
     @property
     def told(self) -> str:
         """Return a sentence on how the table was read."""
-        unit = "seconds" if self.unit_s is None else f"units of {self.unit_s:g} s"
+        unit_s = _unit_s(self.duration)
+        unit = "seconds" if unit_s is None else f"units of {unit_s:g} s"
         how = "; all of them ended"
         if self.flag is not None:
             how = f", {self.flag!r} whether it {'was cut short' if self._cut else 'died'}"
@@ -130,7 +129,7 @@ class _Lives(NamedTuple):
 
     @property
     def _cut(self) -> bool:
-        return self.dies is None and FLAGS.get(plain(self.flag or ""), False)
+        return self.dies is None and plain(self.flag or "") in _WORDS["cut"]
 
     def ended(self, flags: Sequence[str]) -> tuple[list[bool | None], str]:
         """Return whether each life ended, by its flag, and the flags that are known.
@@ -152,41 +151,28 @@ _PLAIN = _Lives("duration_s", "censored")
 def _lives_of(header: str, duration: str | None = None, dies: Cell | None = None) -> _Lives | None:
     """The lives of a table with this first line; None where it names none.
 
-    A table of lives has a column of durations and a flag of `FLAGS`; a table of failures has times
-    and no such flag. `duration`: what the column of durations is called, where somebody says it.
-    `dies`: which cell says that a life ended, likewise.
+    A table of lives has a column of durations and a flag; a table of failures has times and no such
+    flag. `duration`: what the column of durations is called, where somebody says it. `dies`: which
+    cell says that a life ended, likewise.
     """
     cells = header_cells(header)
-    names = {plain(name): name for name in reversed(cells)}
-    if duration is not None:
-        unit_s = _UNITS.get(plain(duration).rpartition("_")[2])
-        found = (names[plain(duration)], unit_s) if plain(duration) in names else None
-    else:
-        named = ((names[unit], _NAMED[unit]) for unit in _NAMED if unit in names)
-        found = _column_of(names, DURATIONS) or next(named, None)
-    flag = next((name for name in FLAGS if name in names), None)
-    if dies is not None:
-        flag = plain(dies.column)
-        if flag not in names:
-            return None
-    plain_pair = [plain(name) for name in cells] == ["duration_s", "censored"]
-    said = duration is not None or dies is not None
-    if found is None or plain_pair or "time_s" in names or (flag is None and not said):
+    found = known_by(cells, _COLUMNS)
+    for column, name in (("duration", duration), ("flag", dies and dies.column)):
+        if name is not None:
+            found.pop(column, None)
+            found |= known_by(cells, {column: [plain(name)]})
+    names = [plain(name) for name in cells]
+    if "duration" not in found or "time_s" in names or names == ["duration_s", "censored"]:
         return None
-    entry = _column_of(names, ENTRIES) or (None, None)
-    return _Lives(found[0], flag and names[flag], found[1], dies, *entry)
+    if "flag" not in found and (dies is not None or duration is None):
+        return None
+    return _Lives(found["duration"], found.get("flag"), dies, found.get("entry"))
 
 
-def _column_of(names: dict[str, str], known: Sequence[str]) -> tuple[str, float | None] | None:
-    """The column of a known name, and the unit behind that; None where there is none."""
-    for name in known:
-        for column, written in reversed(names.items()):
-            word, _, unit = column.rpartition("_")
-            if column == name:
-                return written, None
-            if word == name and unit in _UNITS and column != "time_s":
-                return written, None if _UNITS[unit] == 1 else _UNITS[unit]
-    return None
+def _unit_s(name: str) -> float | None:
+    """Seconds in the unit that the name of a column says; None where it says none, or seconds."""
+    unit_s = _UNITS.get(plain(name).rpartition("_")[2], 1.0)
+    return None if unit_s == 1 else unit_s
 
 
 def are_lives(head: str) -> bool:
@@ -197,24 +183,22 @@ def are_lives(head: str) -> bool:
     """
     header, _, rest = head.partition("\n")
     lives = _lives_of(header)
-    if lives is None:
+    if lives is None or lives.flag is None:
         return False
     names, mark = header_cells(header), delimiter_of(header)
     try:
         rows = [cells for _, cells in csv_cells("", islice(iter(rest.splitlines()), _PEEKED), mark)]
         lasted, flags = (
             [cells[names.index(name)].strip() for cells in rows]
-            for name in (lives.duration, lives.flag or lives.duration)
+            for name in (lives.duration, lives.flag)
         )
     except (LogError, IndexError):
         return False
     if not rows or not all(_is_duration(each) for each in lasted if each):
         return False
-    if lives.flag is None:
-        return True
     places = [names.index(name) for name in names if plain(name) in SYNONYMS["node"]]
     nodes = [cells[places[0]] for cells in rows] if places else []
-    once = plain(lives.flag) not in _OF_FAILURES or len({*nodes}) == len(nodes)
+    once = plain(lives.flag) not in _WORDS["of_failures"] or len({*nodes}) == len(nodes)
     return once and None not in lives.ended(flags)[0]
 
 
@@ -269,19 +253,19 @@ def read_intervals(
     table = read_table(path, choose=lambda names: (names, ()), split=rows, what="duration")
     lasted = table[of.duration] != ""
     watched = lasted & (of.entry is None or table[of.entry] != "")
-    known = table.of_rows(watched)
-    unit_s = rules.unit_s or of.unit_s or 1.0
-    lasted_s = known.parsed(of.duration, lambda text: seconds_of(text, unit_s))
+    known = table[watched]
+    unit_s = rules.unit_s or _unit_s(of.duration) or 1.0
+    lasted_s = parsed(known, of.duration, lambda text: seconds_of(text, unit_s))
     entered_s = np.zeros(len(known))
     if of.entry is not None:
-        entry_s = rules.unit_s or of.entry_unit_s or unit_s
-        entered_s = known.parsed(of.entry, lambda text: seconds_of(text, entry_s))
+        entry_s = rules.unit_s or _unit_s(of.entry) or unit_s
+        entered_s = parsed(known, of.entry, lambda text: seconds_of(text, entry_s))
     observed = np.ones(len(table), np.bool_)
     if of.flag is not None:
         ended, flags = of.ended(table[of.flag].tolist())
         wrong = np.array([each is None for each in ended])
-        table.refuse(of.flag, wrong & watched, f"; known flags: {flags}")
-        observed = np.array([bool(each) for each in ended])
+        refuse(table, of.flag, wrong & watched, f"; known flags: {flags}")
+        observed = np.array(ended, np.bool_)
     seen = (entered_s == 0) | (entered_s < lasted_s)
     counts = {
         "lines without a duration": int((~lasted).sum()),

@@ -8,7 +8,6 @@ all others ended before one, and their node-hours count, too.
 import csv
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,11 +30,11 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import counted, format_duration, format_durations
 from cprsim.errors import LogError, UnitError, UsageError
-from cprsim.failures.logs.clock import LogClock
+from cprsim.failures.logs.clock import read_times
 from cprsim.failures.logs.intervals import seconds_of
-from cprsim.failures.logs.options import Cell, Columns, Rules, known_by, plain
-from cprsim.failures.logs.table import LogTable, read_table
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.options import Cell, Columns, Rules
+from cprsim.failures.logs.table import name_of, names_of, parsed, read_table, refuse
+from cprsim.failures.logs.words import WORDS, known_by, plain
 from cprsim.survival.kaplan_meier import poisson_band
 
 #: Names of the columns.
@@ -44,7 +43,8 @@ COLUMNS: Final[dict[str, list[str]]] = WORDS["jobs"]
 _NODE_FAIL: Final = "NODE_FAIL"
 _HOUR_S: Final = 3600.0
 #: What Slurm calls a step: of a job, of one of an array, or of a part of a job.
-_STEP: Final = re.compile(r"(.+)\.(batch|extern|interactive|[0-9]+)")
+_STEPS: Final = ("batch", "extern", "interactive")
+_STEP: Final = rf"^(.+)\.({'|'.join(_STEPS)}|[0-9]+)\Z"
 _NODES: Final = r"[0-9]{1,9}(\.0)?"
 #: Reasons why rows are left out, in the order of the notes.
 _AGAIN: Final = "told again"
@@ -241,16 +241,16 @@ def read_jobs(
     """
     rules = Rules.of({"failure_when": failure_when, "time_unit": time_unit})
     table = read_table(path, choose=_choose, split=_cells)
-    of = known_by(table.names, COLUMNS)
+    of = known_by(names_of(table), COLUMNS)
     failing = Cell(of["state"], _NODE_FAIL)
     if rules.failing is not None:
-        named = table.name_of(rules.failing.column, "failure_when")
+        named = name_of(table, rules.failing.column, "failure_when")
         failing = Cell(named, rules.failing.value)
     rows = pd.DataFrame(
         {
             "state": table[of["state"]].map(_first),
             "nodes": _nodes(table, of["nodes"]),
-            "hours": _elapsed_s(path, table, of, rules.unit_s) / _HOUR_S,
+            "hours": _elapsed_s(table, of, rules) / _HOUR_S,
             "interrupted": [
                 failing.holds(cell) or failing.holds(_first(cell)) for cell in table[failing.column]
             ],
@@ -259,16 +259,16 @@ def read_jobs(
     rows["job"], runs = "", pd.Series(range(len(rows)), rows.index).astype(str)
     if "job" in of:  # runs of a job differ in their starts, where these are known
         rows["job"] = table[of["job"]]
-        told = [of["job"], of["start"]] if "start" in of else table.names
-        runs = runs.where(rows.job == "", table.cells[told].agg("\n".join, axis=1))
+        told = [of["job"], of["start"]] if "start" in of else names_of(table)
+        runs = runs.where(rows.job == "", table[told].agg("\n".join, axis=1))
     jobs = rows[~runs.duplicated(keep="last")]
     if rules.failing is not None and not jobs.interrupted.any():
         raise UsageError(
             f"--failure-when {rules.failing}: no row of {path} has it; jobs ended as "
             f"{', '.join(jobs.state.unique())}"
         )
-    ids = {*jobs.job}
-    is_step = jobs.job.map(lambda job: _is_step(job, ids))
+    steps = jobs.job.str.extract(_STEP)  # `7.0` is one where there is a job 7
+    is_step = steps[1].isin(_STEPS) | steps[0].isin(jobs.job)
     why = np.select([is_step, jobs.nodes == 0, ~(jobs.hours > 0)], _REASONS, "")
     kept, counts = jobs[why == ""], Counter(why.tolist()) + Counter({_AGAIN: len(rows) - len(jobs)})
     dropped = {each: counts[each] for each in (_AGAIN, *_REASONS) if counts[each]}
@@ -296,30 +296,22 @@ def _choose(names: list[str]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(of.values())), []
 
 
-def _elapsed_s(
-    path: LogPath, table: LogTable, of: dict[str, str], unit_s: float | None
-) -> NDArray[np.float64]:
+def _elapsed_s(table: pd.DataFrame, of: dict[str, str], rules: Rules) -> NDArray[np.float64]:
     """Return the time that each job ran, s; NaN where it isn't known."""
     if "elapsed" in of:
 
         def lasted(text: str) -> float:
             try:
-                return seconds_of(text, unit_s or 1.0)
+                return seconds_of(text, rules.unit_s or 1.0)
             except UnitError as error:
                 raise UnitError(f"{of['elapsed']}: {error}") from None
 
-        return table.parsed(of["elapsed"], lasted, may_lack=True)
-    clock, elapsed_s = LogClock(plain=False, unit_s=unit_s), np.full(len(table), math.nan)
-    ends = [~table[of[each]].map(is_unknown).to_numpy(np.bool_) for each in ("start", "end")]
-    timed = ends[0] & ends[1]
+        return parsed(table, of["elapsed"], lasted, may_lack=True)
+    elapsed_s = np.full(len(table), math.nan)
+    timed = ~table[[of["start"], of["end"]]].map(is_unknown).any(axis=1).to_numpy()
     if timed.any():
-        known = table.of_rows(timed)
-        when, until = clock.read(known, of["start"]), clock.read(known, of["end"])
-        try:
-            placed = clock.placed(when, until)
-        except LogError as error:
-            raise LogError(f"{path}: {error}") from None
-        elapsed_s[timed] = placed.ends_s - placed.times_s
+        times = read_times(table[timed], of["start"], of["end"], unit=rules.time_unit)
+        elapsed_s[timed] = times.ends_s - times.starts_s
     return elapsed_s
 
 
@@ -338,20 +330,17 @@ def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
             first = False
 
 
-def _nodes(table: LogTable, column: str) -> NDArray[np.int64]:
+def _nodes(table: pd.DataFrame, column: str) -> NDArray[np.int64]:
     texts = table[column].str.replace(",", "")
     unknown = texts.map(is_unknown)
     wrong = ~texts.str.fullmatch(_NODES) & ~unknown
-    table.refuse(
-        column, wrong, ", not a number of nodes; of sacct, print NNodes, and with --noconvert"
+    refuse(
+        table,
+        column,
+        wrong,
+        ", not a number of nodes; of sacct, print NNodes, and with --noconvert",
     )
     return np.asarray(texts.where(~unknown, "0").astype(np.float64), np.int64)
-
-
-def _is_step(job: str, jobs: set[str]) -> bool:
-    """Return whether an id is that of a step: `7.batch`, or `7.0` where there is a job 7."""
-    found = _STEP.fullmatch(job)
-    return found is not None and (not found[2].isdigit() or found[1] in jobs)
 
 
 def _first(cell: str) -> str:

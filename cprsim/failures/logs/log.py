@@ -21,25 +21,10 @@ _ARRAYS: Final = {
     "racks": np.int64,
 }
 _TEXTS: Final = ("kinds", "severities", "causes")
-_EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from its start
+EARLIEST_S: Final = 1e8  # in 1973; three years, in a log that counts from its start
 #: Why a failure of a log isn't used.
 OUTSIDE: Final = "failures outside the window"
 OF_WORST: Final = "failures of the worst nodes"
-
-
-class Epoch(NamedTuple):
-    """The instant of second 0 of a log: seconds since 1970, UTC if `zoned`.
-
-    Else on the local clock of the log, which carries no zone.
-    """
-
-    unix_s: float
-    zoned: bool
-
-
-def unix(at_s: float) -> Epoch | None:
-    """That of a log whose second 0 is such a time, if that can be seconds since 1970 at all."""
-    return Epoch(at_s, zoned=True) if at_s > _EARLIEST_S else None
 
 
 class Rows(NamedTuple):
@@ -90,8 +75,9 @@ class FailureLog:
     notes: tuple[str, ...] = ()
     #: Why each failure came, in the log's own words; None for one of which it says nothing.
     causes: tuple[str | None, ...] | None = None
-    #: What instant second 0 is; None also where times count from a start without a date.
-    epoch: Epoch | None = None
+    #: When second 0 is, seconds since 1970, on the clock of the log; None where times count from a
+    #: start without a date.
+    unix_s: float | None = None
     #: Outages that were planned and are no failures.
     planned: "FailureLog | None" = None
     #: Of how many rows of the file it is made; None for a log that never was one.
@@ -205,12 +191,12 @@ class FailureLog:
 
     def _between(self, dates: Dates) -> tuple[float, float]:
         """When dates begin, or the log does, and when they end; infinite where that is open."""
-        if self.epoch is None:
+        if self.unix_s is None:
             raise LogError(
                 f"window {shown(dates)} is of dates, but the log doesn't tell the date of its "
                 "times; take shares of it, e.g. 0.5:1"
             )
-        zero_s = self.epoch.unix_s
+        zero_s = self.unix_s
         first, last = (day_of(zero_s + each) for each in (self.start_s, self.until_s))
         earliest, latest = dates.first or first, dates.last or last
         within = first <= earliest <= last and first <= latest <= last + timedelta(days=1)
@@ -229,7 +215,7 @@ class FailureLog:
         if not len(chosen):
             return None
         outside, part = len(self) - len(chosen), self.only(chosen)
-        planned, epoch = self.planned, self.epoch
+        planned = self.planned
         return replace(
             part,
             times_s=part.times_s - start,
@@ -240,7 +226,7 @@ class FailureLog:
             came_s=None if self.came_s is None else np.clip(self.came_s, start, until) - start,
             left_s=None if self.left_s is None else np.clip(self.left_s, start, until) - start,
             planned=None if planned is None else planned._cut(start, end, until, whole),
-            epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + start),
+            unix_s=None if self.unix_s is None else self.unix_s + start,
             unused={**self.unused, OUTSIDE: outside} if outside else self.unused,
         )
 

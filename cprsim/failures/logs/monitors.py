@@ -7,7 +7,7 @@ and raises `LogError` if it can't be read or holds no failure.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, NamedTuple
@@ -20,12 +20,11 @@ from cprsim.basics.errors import shown
 from cprsim.basics.tabular import Cells, LogPath, is_unknown, joined, lines
 from cprsim.basics.units import rough_percent
 from cprsim.errors import LogError
-from cprsim.failures.logs.flags import is_good, outages_of_rows
-from cprsim.failures.logs.log import Epoch, FailureLog, unix
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import NEVER, Rules
-from cprsim.failures.logs.outages import UNSEEN, outages_log, planned_word
-from cprsim.failures.logs.table import read_json, read_table
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.outages import UNSEEN, merged, outages_log, outages_of_rows
+from cprsim.failures.logs.table import local_s, read_json, read_table, refuse
+from cprsim.failures.logs.words import WORDS, meaning, planned_word
 
 _NO_RULES = Rules()
 
@@ -55,13 +54,14 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
     """
     rows = read_table(path, lambda _: (_NEEDED, ("Cluster",)), _slurm_cells)
-    start_s, end_s = (rows.local_s(column, _TIME, _FORM) for column in ("TimeStart", "TimeEnd"))
+    start_s, end_s = (local_s(rows[column], _TIME, _FORM) for column in ("TimeStart", "TimeEnd"))
     for column, each in (("TimeStart", start_s), ("TimeEnd", end_s)):
         wrong = np.isnan(each) & ~rows[column].map(is_unknown)
-        rows.refuse(column, wrong, ", not a time like 2024-01-31T12:00:00, or Unknown")
+        refuse(rows, column, wrong, ", not a time like 2024-01-31T12:00:00, or Unknown")
     names = rows["NodeName"]
     states = rows["State"].str.upper().str.replace(_DRAINED, "", regex=True)
-    rows.refuse(
+    refuse(
+        rows,
         "State",
         (names != "") & (states == ""),
         f"; it needs a state of a node, e.g. {FAILED[0]}",
@@ -74,12 +74,12 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     reasons, is_fault = rows["Reason"], states.str.contains(_FAULT)
     found = pd.DataFrame(
         {
-            "node": rows["Cluster"] + "/" + names if "Cluster" in rows else names,
+            "node": rows.get("Cluster", "") + "/" + names,
             "start_s": start_s,
             "end_s": end_s,
-            "cause": [None if is_unknown(reason) else reason for reason in reasons],
+            "cause": reasons.mask(reasons.map(is_unknown)),
             "planned": [
-                planned_word(reason, rules, by_words=not fault)
+                planned_word(reason, rules.planned, rules.not_planned, by_words=not fault)
                 for reason, fault in zip(reasons, is_fault, strict=True)
             ],
         }
@@ -90,7 +90,7 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         float(np.nanmax([start_s, end_s], initial=-math.inf)),
         nothing="it has no row",
         touching_are_one=True,
-        epoch=Epoch(0.0, zoned=False),
+        is_dated=True,
         rows=("rows", len(rows)),
         dropped=Counter(why[why != ""].tolist()),
     )
@@ -171,17 +171,20 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     if end and bool(end[2]) == zoned:
         until_s = max(until_s, _time_s(end))
     what = f"lines with an Xid{' or SXid, or of a lost GPU' * others}"
-    log = outages_log(
+    rows = pd.DataFrame(found, columns=["node", "start_s", "cause"]).assign(end_s=math.nan)
+    rows["node"], start_s = pd.factorize(rows.node)[0], rows.start_s.to_numpy(np.float64)
+    begins, _ = merged(rows.node.to_numpy(), start_s, start_s + _SAME_FAILURE_S)
+    left_out["lines that continue a failure of their host"] = len(rows) - len(begins)
+    return outages_log(
         path,
-        pd.DataFrame(found, columns=["node", "start_s", "cause"]).assign(end_s=math.nan),
+        rows.iloc[np.sort(begins)],
         until_s,
         nothing="no line has an NVRM: Xid",
         ends=False,
-        epoch=Epoch(0.0, bool(zoned)),
-        rows=(what, len(found) + left_out.total()),
+        is_dated=True,
+        rows=(what, len(begins) + left_out.total()),
         dropped=left_out,
     )
-    return _once_a_failure(log)
 
 
 def _is_failure(kind: str, code: int, text: str, extra: Sequence[int]) -> bool:
@@ -194,20 +197,6 @@ def _is_failure(kind: str, code: int, text: str, extra: Sequence[int]) -> bool:
     if action is not None:
         return action[1].lower() != "none"
     return bool(_FATAL.search(text)) or (kind == "Xid" and code in FAILURES)
-
-
-def _once_a_failure(log: FailureLog) -> FailureLog:
-    """Return the log with one failure for lines of a host that belong together."""
-    order = np.lexsort((log.times_s, log.nodes))
-    apart_s = np.diff(log.times_s[order], prepend=-np.inf)
-    is_new = (np.diff(log.nodes[order], prepend=-1) != 0) | (apart_s > _SAME_FAILURE_S)
-    repeats = int(np.count_nonzero(~is_new))
-    if not repeats:
-        return log
-    kept = np.sort(order[is_new])
-    span_s = float(log.times_s[kept[-1]]) - log.start_s
-    why = {"lines that continue a failure of their host": repeats}
-    return replace(log.leaving_out(kept, why), span_s=span_s)
 
 
 def _time_s(head: re.Match[str]) -> float:
@@ -237,6 +226,8 @@ def _line_fault(line: str, head: re.Match[str] | None, time_s: float) -> str:
 _MISSING_STEPS: Final = 3
 #: Labels that name a node, the first that a series has.
 _LABELS: Final[list[str]] = WORDS["prometheus"]["labels"]
+#: Labels of a metric whose value says what it counts.
+_STATE_LABELS: Final = ("state", "phase", "health", "reason")
 #: Of several series of a node: which are taken, by label and value.
 _CHOSEN: Final = (
     *(("condition", "ready"), ("status", "true"), ("job", "node"), ("job", "node-exporter")),
@@ -250,7 +241,7 @@ _LATEST_S: Final = 1e11  # in the year 5138; a time in milliseconds is later
 def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     """Failures of nodes by a range query for `up`, or for nodes that are ready.
 
-    Which value is up, the labels say (`flags.is_good`), or `failure_when` of `rules`. The step is
+    Which value is up, the labels say (`_is_good`), or `failure_when` of `rules`. The step is
     the commonest time between samples, and a sample counts for one. A node comes with its first
     sample; one whose samples end before those of others and never come back has left with its last,
     or failed if `left_when` of `rules` is `never`. The population is the number of series, in the
@@ -300,7 +291,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         nothing="no node goes down",
         zero_s=first_s,
         population=len(series),
-        epoch=unix(first_s) and Epoch(0.0, zoned=True),
+        is_dated=True,
         rows=("samples", read),
         dropped={"samples of other series": read - len(samples)},
         unused={
@@ -335,6 +326,24 @@ def _notes(series: "Sequence[_Series]", gone: int, down: float) -> Iterator[str]
             f"Nodes are down {rough_percent(down)} of the time: if value {value} means down, "
             f"give --failure-when value={value}."
         )
+
+
+def _is_good(labels: Mapping[str, str]) -> tuple[bool, str]:
+    """Return whether 1 means up in a series with these labels, and the label by which it does not.
+
+    Of conditions of Kubernetes only Ready is good; others are of problems.
+    """
+    name, status = labels.get("__name__", ""), labels.get("status", "")
+    good, by = (False, name) if meaning(name) is False else (True, "")
+    for label in ("condition", *_STATE_LABELS, "status"):
+        said = meaning(labels.get(label, ""))
+        if label == "condition" and label in labels:
+            said = said is True
+        elif label == "status" and status.lower() in ("true", "false", "unknown"):
+            said = {"true": None, "false": not good, "unknown": False}[status.lower()]
+        if said is not None:
+            good, by = said, "" if said else f'{label}="{labels[label]}"'
+    return good, by
 
 
 class _Labelled(BaseModel):
@@ -390,7 +399,7 @@ def _all_series(path: LogPath, rules: Rules) -> list[_Series]:
         label = next((each for each in _LABELS if labels.get(each)), None)
         if label is None:
             raise LogError(f"{place} has no label {_LABELS[0]} or {_LABELS[-1]} in its metric")
-        good, by = is_good(labels) if said is None else (said.value == "0", "")
+        good, by = _is_good(labels) if said is None else (said.value == "0", "")
         samples = pd.DataFrame(series.values, columns=["time_s", "up"])
         back = np.flatnonzero(np.diff(samples.time_s) <= 0)
         if len(back):

@@ -1,12 +1,13 @@
-"""Failures of nodes: their rate, how uneven it is, and how many come together."""
+"""Nodes of a log: which are there, how often they fail, how unevenly, and how many at once."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration, rough_percent
@@ -43,12 +44,6 @@ def never_seen(failures: NDArray[np.int64]) -> int:
     return round(once * (once - 1) / (2 * (twice + 1)))
 
 
-def failures_per_node(log: FailureLog) -> NDArray[np.int64]:
-    """Count the failures of each node of the system, nodes that never fail last, (nodes,)."""
-    _, failing = np.unique(log.machines, return_inverse=True)
-    return np.bincount(failing, minlength=log.system)
-
-
 def worst_share(counts: NDArray[np.int64], tenth: float = 0.1) -> float:
     """Share of all failures on the worst tenth of nodes, from 0 to 1.
 
@@ -74,14 +69,6 @@ def sizes(log: FailureLog) -> Counter[int]:
     pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
     _, counts = np.unique(pairs[0], return_counts=True)
     return Counter(counts.tolist())
-
-
-def failures_of_job(at_once: Mapping[int, int], nodes: int, system: int) -> float:
-    """Expected failures that hit at least one of `nodes` random ones of `system` nodes.
-
-    `at_once`: as `sizes` of the system.
-    """
-    return math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
 
 
 class Coincidence(NamedTuple):
@@ -144,13 +131,17 @@ class Joint:
         return [said] if self.count else []
 
 
-def joint(log: FailureLog, counts: Integers, within_s: float) -> Joint:
-    """Return the bursts of a log; `counts`: failures of each node, shape (nodes,)."""
-    run = np.cumsum(np.diff(log.times_s, prepend=-np.inf) > within_s)
-    pairs = np.unique(np.stack([run, log.machines]), axis=1)
-    several = np.bincount(pairs[0]) > 1
-    found = int(several.sum()), int(several[run - run[0] + pairs[0][0]].sum())
-    return Joint(within_s, *found, *_joint_by_chance(counts, log.watched_s, within_s))
+def _bursts(times_s: Floats, nodes: Integers, racks: NDArray[Any], within_s: float) -> pd.DataFrame:
+    """Return the number of each failure's `burst`, of one failure or more, and its `nodes`.
+
+    A burst is of one rack; each failure in it is up to `within_s` after the one before.
+    """
+    rows = pd.DataFrame({"rack": racks, "time_s": times_s, "node": nodes})
+    rows = rows.sort_values(["rack", "time_s"], kind="stable")
+    begins = (rows.rack.diff() != 0) | (rows.time_s.diff() > within_s)
+    rows["burst"] = begins.cumsum()
+    rows["nodes"] = rows.groupby("burst").node.transform("nunique")
+    return rows.sort_index()
 
 
 def _joint_by_chance(counts: Integers, watched_s: float, within_s: float) -> tuple[float, float]:
@@ -250,15 +241,19 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     """Return those of a log; None where all strike at one instant, so that there is no rate."""
     if not log.watched_s > 0 or not log.of_nodes:
         return None
-    counts = failures_per_node(log)
+    _, failing = np.unique(log.machines, return_inverse=True)
+    counts = -np.sort(-np.bincount(failing, minlength=log.system))
     unseen = never_seen(counts) if log.population is None else 0
-    counts = np.concatenate([-np.sort(-counts), np.zeros(unseen, np.int64)])
+    counts = np.append(counts, np.zeros(unseen, np.int64))
+    each = _bursts(log.times_s, log.machines, np.zeros(len(log)), within_s)
+    several = each[each.nodes > 1]
+    by_chance = _joint_by_chance(counts, log.watched_s, within_s)
     return NodeFailures(
         counts=counts,
         unseen=unseen,
         is_counted=log.population is not None,
         node_days=log.node_s(len(counts)) / _DAY_S,
-        bursts=joint(log, counts, within_s),
+        bursts=Joint(within_s, several.burst.nunique(), len(several), *by_chance),
     )
 
 
@@ -308,9 +303,9 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     """
     if log.span_s <= 0:
         raise LogError("the failures all strike at one instant: there is no rate to estimate")
-    burst_of = _burst_of(log, within_s)
-    distinct = _distinct_nodes(burst_of, log.machines)
-    large = distinct[distinct > 1].tolist()
+    assert log.racks is not None
+    bursts = _bursts(log.times_s, log.machines, log.racks, within_s)
+    large = bursts[bursts.nodes > 1].drop_duplicates("burst").nodes.tolist()
     if not large:
         return None
     by_chance = _bursts_by_chance(log, within_s)
@@ -326,33 +321,15 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
             "sizes": {str(size): count for size, count in sorted(Counter(large).items())},
         }
     )
-    ends_s, members = (rack_s / many, rack_s / few), distinct[burst_of] > 1
+    ends_s, members = (rack_s / many, rack_s / few), (bursts.nodes > 1).to_numpy()
     return RackBursts(law, len(large), by_chance, racks, ends_s, members)
-
-
-def _burst_of(log: FailureLog, within_s: float) -> Integers:
-    """The number of the burst, of one failure or more, that each failure belongs to."""
-    assert log.racks is not None
-    order = np.lexsort((log.times_s, log.racks))
-    racks, times = log.racks[order], log.times_s[order]
-    first = np.ones(len(log), np.bool_)
-    first[1:] = (np.diff(racks) != 0) | (np.diff(times) > within_s)
-    numbers = np.empty(len(log), np.int64)
-    numbers[order] = np.cumsum(first) - 1
-    return numbers
-
-
-def _distinct_nodes(groups: Integers, nodes: Integers) -> Integers:
-    """Count the different nodes of each group."""
-    pairs = np.unique(np.stack([groups, nodes]), axis=1)
-    return np.bincount(pairs[0])
 
 
 def _layout(log: FailureLog) -> tuple[int, int]:
     """Nodes of a rack, and racks of the system."""
-    assert log.racks is not None
-    _, seen = np.unique(log.racks, return_inverse=True)
-    rack, racks = int(_distinct_nodes(seen, log.machines).max()), int(seen.max()) + 1
+    rows = pd.DataFrame({"rack": log.racks, "node": log.machines})
+    nodes = rows.groupby("rack").node.nunique()
+    rack, racks = int(nodes.max()), len(nodes)
     if log.population is None:
         return rack, racks
     rack = max(rack, -(-log.system // racks))
@@ -361,14 +338,98 @@ def _layout(log: FailureLog) -> tuple[int, int]:
 
 def _bursts_by_chance(log: FailureLog, within_s: float) -> float:
     """Bursts that the same failures of the same nodes make at random instants, on average."""
+    assert log.racks is not None
     rng, found = np.random.default_rng(_SEED), 0
     for _ in range(_SHUFFLES):
-        times = np.sort(rng.uniform(0.0, log.span_s, len(log)))
+        times_s = np.sort(rng.uniform(0.0, log.span_s, len(log)))
         order = rng.permutation(len(log))
-        racks = None if log.racks is None else log.racks[order]
-        shuffled = replace(
-            log, times_s=times, nodes=log.machines[order], kinds=None, racks=racks, repaired_s=None
-        )
-        nodes = _distinct_nodes(_burst_of(shuffled, within_s), shuffled.nodes)
-        found += int(np.count_nonzero(nodes > 1))
+        bursts = _bursts(times_s, log.machines[order], log.racks[order], within_s)
+        found += bursts.burst[bursts.nodes > 1].nunique()
     return found / _SHUFFLES
+
+
+class Attendance:
+    """The nodes that are there between two changes, and at each failure of a log.
+
+    Nodes are those of the log's population, or those that fail where it has none. `there`: whether
+    each is, shape (periods, nodes).
+    """
+
+    def __init__(self, log: FailureLog) -> None:
+        self._log = log
+        failing, self._numbers = np.unique(log.machines, return_inverse=True)
+        numbers = failing
+        if log.population is not None:
+            numbers, self._numbers = np.arange(log.population), log.machines
+        ends_s = log.start_s, log.start_s + log.span_s
+        came_s, left_s = (np.clip(each(numbers), *ends_s) for each in (log.came, log.left))
+        changes_s = np.unique(np.concatenate([came_s, left_s, ends_s]))
+        after_s = changes_s[1:] if len(changes_s) > 1 else changes_s
+        self._lasts_s = after_s - changes_s[: len(after_s)]
+        self.there: NDArray[np.bool_] = (came_s <= changes_s[: len(after_s), np.newaxis]) & (
+            left_s >= after_s[:, np.newaxis]
+        )
+        self.counts: Integers = self.there.sum(axis=1)
+        self._periods = np.searchsorted(after_s, log.times_s, side="right")
+        # A failure at the very end is of the last period.
+        self._periods = np.minimum(self._periods, len(after_s) - 1)
+
+    @property
+    def most(self) -> int:
+        """The largest number of nodes that are there at once."""
+        return int(self.counts.max())
+
+    def places(self, order: Integers) -> Integers:
+        """Return the place of the node of each failure among those there, in that order of nodes.
+
+        Nodes that the order lacks, or that are not there, have the place -1. Shape (n,).
+        """
+        places, there = np.full(self.there.shape, -1), self.there[:, order]
+        places[:, order] = np.where(there, np.cumsum(there, axis=1) - 1, -1)
+        return places[self._periods, self._numbers]
+
+    def clock_s(self, nodes: int) -> tuple[Floats, float]:
+        """Return when each failure is on a clock that stops while fewer nodes are there.
+
+        And how long that clock runs from the start of the log to its end, s.
+        """
+        still_s = np.where(self.counts < nodes, self._lasts_s, 0.0)
+        runs_s = self._log.watched_s - float(still_s.sum())
+        return self._log.times_s - np.cumsum(still_s)[self._periods], runs_s
+
+    def whole_jobs(self, nodes: int) -> Integers:
+        """Return how many jobs of so many nodes those there make at each failure, shape (n,)."""
+        return self.counts[self._periods] // nodes
+
+    @cached_property
+    def logs(self) -> dict[int, FailureLog]:
+        """The failures of the log, by how many nodes are there when they strike."""
+        counts = self.counts[self._periods]
+        return {
+            int(count): self._log.only(np.flatnonzero(counts == count))
+            for count in np.unique(counts)
+        }
+
+    @cached_property
+    def _sizes(self) -> dict[int, dict[int, int]]:
+        """Numbers of nodes that fail at one instant, and how often, by the number that is there."""
+        return {there: sizes(log) for there, log in self.logs.items()}
+
+    def failures_of(self, nodes: int, job: int | None = None) -> float:
+        """Expected failures that hit some of `nodes` random nodes, while a job has as many.
+
+        `job`: nodes of the job, if these are but some of them.
+        """
+        return math.fsum(
+            math.fsum(count * (1 - none_of(nodes, there, size)) for size, count in found.items())
+            for there, found in self._sizes.items()
+            if there >= (job or nodes)
+        )
+
+    def outages_a_node(self, nodes: int) -> float:
+        """Expected failures of one of those there, while so many are."""
+        return math.fsum(
+            sum(size * count for size, count in found.items()) / there
+            for there, found in self._sizes.items()
+            if there >= nodes
+        )

@@ -11,12 +11,10 @@ from pydantic import Field, ValidationError, model_validator
 from cprsim.basics.errors import shown as in_quotes
 from cprsim.basics.schema import Section
 from cprsim.errors import UsageError
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.words import WORDS, known_by
 
 #: By what names a column goes, the likeliest first, of which the first is cprsim's own.
 SYNONYMS: Final[dict[str, list[str]]] = WORDS["columns"]
-#: Columns of free text, which may hold what parts cells.
-FREE_TEXT: Final = frozenset((*SYNONYMS["cause"], *WORDS["text"]["free"]))
 _WHAT = {"time": "times", "node": "nodes"}
 _Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 
@@ -39,10 +37,8 @@ class Columns(Section):
     @classmethod
     def of(cls, names: Mapping[str, object]) -> Self:
         """From a mapping, as a caller has it; raise `UsageError` if it makes no sense."""
+        _check_keys(cls, "columns", names)
         for key, name in names.items():
-            if key not in cls.model_fields:
-                known = ", ".join(cls.model_fields)
-                raise UsageError(f"columns names {in_quotes(str(key))}; known: {known}")
             if not isinstance(name, str) or not name:
                 raise UsageError(f"columns: {key} is {in_quotes(str(name))}; it is a column's name")
         return cls.model_validate(dict(names))
@@ -67,19 +63,12 @@ class Columns(Section):
         return found
 
 
-def known_by(header: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The name in the header of each column that it has by one of its names, the first of those."""
-    by_plain = {plain(name): name for name in reversed(header)}
-    found = {
-        column: next((by_plain[name] for name in names if name in by_plain), None)
-        for column, names in synonyms.items()
-    }
-    return {column: name for column, name in found.items() if name is not None}
-
-
-def plain(name: str) -> str:
-    """Return a name of a column as it is compared with others."""
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+def _check_keys(options: type[Section], name: str, given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for a key that the options don't have."""
+    for key in given:
+        if key not in options.model_fields:
+            known = ", ".join(options.model_fields)
+            raise UsageError(f"{name} names {in_quotes(key)}; known: {known}")
 
 
 #: Seconds in a unit of time, by the name that `time_unit` takes.
@@ -103,21 +92,25 @@ class Cell(NamedTuple):
     column: str
     value: str
 
+    @classmethod
+    def of(cls, key: str, text: str) -> Self:
+        """Return that of COLUMN=VALUE, as the rule `key` has it; raise `ValueError` if it isn't."""
+        column, mark, value = (part.strip() for part in text.partition("="))
+        if not (column and mark and value):
+            raise ValueError(f"{key} is {in_quotes(text)}; write COLUMN=VALUE, e.g. failure=1")
+        return cls(column, value)
+
     def __str__(self) -> str:
         return f"{self.column}={self.value}"
 
     def holds(self, text: str) -> bool:
         """Return whether a cell has the value: the same text or number, or any if that is `*`."""
-        if self.value == "*":
+        if self.value == "*" or text.lower() == self.value.lower():
             return True
-        return text.lower() == self.value.lower() or _as_number(text) == _as_number(self.value, "")
-
-
-def _as_number(text: str, none: str | None = None) -> float | str | None:
-    try:
-        return float(text)
-    except ValueError:
-        return none
+        try:
+            return float(text) == float(self.value)
+        except ValueError:
+            return False
 
 
 class Rules(Section):
@@ -141,10 +134,7 @@ class Rules(Section):
     def of(cls, given: Mapping[str, object]) -> Self:
         """Return the rules that a caller gives; raise `UsageError` for one that is not usable."""
         named: dict[str, Any] = {key: each for key, each in given.items() if each not in (None, ())}
-        for key in named:
-            if key not in cls.model_fields:
-                known = ", ".join(cls.model_fields)
-                raise UsageError(f"rules names {in_quotes(key)}; known: {known}")
+        _check_keys(cls, "rules", named)
         unit = named.get("time_unit")
         if unit is not None and unit not in UNITS_S:
             known = ", ".join(UNITS_S)
@@ -156,14 +146,14 @@ class Rules(Section):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        if self.failure_when is not None:
-            _cell("failure_when", self.failure_when)
-        if self.left_when not in (None, NEVER):
-            _cell("left_when", str(self.left_when))
+        for key in ("failure_when", "left_when"):
+            text = getattr(self, key)
+            if text is not None and (key, text) != ("left_when", NEVER):
+                Cell.of(key, text)
         for key in ("planned", "not_planned"):
             text = getattr(self, key)
             try:
-                re.compile(text or "", re.IGNORECASE)
+                re.compile(text or "")
             except re.error as error:
                 raise ValueError(
                     f"{key} is {in_quotes(text)}, not a regular expression: {error}"
@@ -181,26 +171,18 @@ class Rules(Section):
     @property
     def failing(self) -> Cell | None:
         """The cell of rows that are failures; None where that is not said."""
-        return None if self.failure_when is None else _cell("failure_when", self.failure_when)
+        return None if self.failure_when is None else Cell.of("failure_when", self.failure_when)
 
     @property
     def leaving(self) -> Cell | None:
         """The cell of rows by which a node has left; None where that is not said."""
-        if self.left_when in (None, NEVER):
-            return None
-        return _cell("left_when", str(self.left_when))
+        never = self.left_when is None or self.left_when == NEVER
+        return None if never else Cell.of("left_when", str(self.left_when))
 
     @property
     def unit_s(self) -> float | None:
         """Seconds in a unit of the log's times; None where that is not said."""
         return None if self.time_unit is None else UNITS_S[self.time_unit]
-
-
-def _cell(key: str, text: str) -> Cell:
-    column, mark, value = (part.strip() for part in text.partition("="))
-    if not (column and mark and value):
-        raise ValueError(f"{key} is {in_quotes(text)}; write COLUMN=VALUE, e.g. failure=1")
-    return Cell(column, value)
 
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

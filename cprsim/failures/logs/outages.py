@@ -1,8 +1,7 @@
 """Outages of nodes as a file has them, made into a log: which touch, and which were planned."""
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import EARLIEST_S, FailureLog, Rows, forget_early
 from cprsim.failures.logs.options import Rules
-from cprsim.failures.logs.words import WORDS
+from cprsim.failures.logs.words import planned_word
 from cprsim.survival.sample import Floats, Sample
 
 Integers = NDArray[np.int64]
@@ -23,18 +22,6 @@ Integers = NDArray[np.int64]
 UNSEEN: Final = "outages under way when the record of their node begins"
 #: Or its node had failed already.
 REPEATED: Final = "failures of nodes that were down already"
-PLANNED: Final = tuple(WORDS["reasons"]["planned"])
-#: Evidence of a fault, whatever else the reason says: beginnings of words, and whole words.
-EVIDENCE: Final = tuple(WORDS["reasons"]["evidence"])
-EVIDENCE_WORDS: Final = tuple(WORDS["reasons"]["evidence_words"])
-_PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
-# An underscore parts words too; a failover is none.
-_EVIDENCE = re.compile(
-    rf"(?<![a-z0-9])(?!fail-?over)({'|'.join(EVIDENCE)}|({'|'.join(EVIDENCE_WORDS)})(?![a-z0-9]))".replace(
-        " ", "[ _-]?"
-    ),
-    re.IGNORECASE,
-)
 
 
 def outages_log(
@@ -47,7 +34,7 @@ def outages_log(
     population: int | None = None,
     ends: bool = True,
     touching_are_one: bool = False,
-    epoch: Epoch | None = None,
+    is_dated: bool = False,
     rows: tuple[str, int] | None = None,
     dropped: Mapping[str, int] | None = None,
     unused: Mapping[str, int] | None = None,
@@ -76,7 +63,9 @@ def outages_log(
         planned if that was.
     rows
         What the file has rows of, and how many.
-    population, epoch, dropped, unused
+    is_dated
+        Whether the clock of the outages counts from 1970 on, if its times are that late.
+    population, dropped, unused
         As those of a `FailureLog`; reasons that count none are left out.
     """
     dropped, unused = (
@@ -90,11 +79,14 @@ def outages_log(
     each = np.arange(len(found))
     if touching_are_one:
         each, stops = merged(nodes, starts, stops)
-    words = _planned_rows(planned, nodes, starts, each)
-    dropped = {**Counter(f"rows of planned outages ({word})" for word in words), **dropped}
+    in_order = np.lexsort((starts, nodes))
+    begins = np.isin(in_order, each)
+    first = in_order[begins][np.cumsum(begins) - 1]  # of the outage of each row
+    words = (f"rows of planned outages ({word})" for word in planned[first] if word is not None)
+    dropped = {**Counter(words), **dropped}
     order = np.lexsort((nodes[each], starts[each]))
     each, stops = each[order], stops[order]
-    was_planned = np.array([planned[row] is not None for row in each], np.bool_)
+    was_planned = np.asarray(pd.notna(planned[each]))
     failed = starts[each[~was_planned]]
     if not len(failed):
         every = ", ".join(f"{count} {why}" for why, count in {**dropped, **unused}.items())
@@ -109,8 +101,8 @@ def outages_log(
         dropped=dropped,
         repaired_s=stops - first_s if ends else None,
         until_s=float(until_s - first_s),
-        causes=tuple(causes[row] for row in each) if any(causes) else None,
-        epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + float(first_s)),
+        causes=tuple(causes[each]) if any(causes) else None,
+        unix_s=float(first_s) if is_dated and first_s > EARLIEST_S else None,
         rows=None if rows is None else Rows(*rows, rows[1] - sum(dropped.values())),
         unused=unused,
     )
@@ -120,42 +112,10 @@ def outages_log(
     return replace(log.only(np.flatnonzero(~was_planned)), planned=apart)
 
 
-def _texts(found: pd.DataFrame, column: str) -> list[str | None]:
+def _texts(found: pd.DataFrame, column: str) -> NDArray[np.object_]:
     """The texts of a column, None where there is none."""
-    texts = found.get(column, [None] * len(found))
-    return [text if isinstance(text, str) else None for text in texts]
-
-
-def _planned_rows(
-    planned: Sequence[str | None], nodes: Integers, starts: Floats, begins: Integers
-) -> list[str]:
-    """Return why each row of a planned outage was, of which `begins` are the first rows each."""
-    order = np.lexsort((starts, nodes))
-    is_first = np.isin(order, begins)
-    words = (planned[row] for row in order[is_first][np.cumsum(is_first) - 1])
-    return [word for word in words if word is not None]
-
-
-def without_repeats(log: FailureLog) -> FailureLog:
-    """Return the log without failures of nodes that were down already: what touches an outage.
-
-    An outage ends with the last of its records that has an end. Without any, nothing is down.
-    """
-    if log.repaired_s is None:
-        return log
-    known = np.fmax(log.times_s, log.repaired_s)
-    rows, ends_s = merged(log.machines, log.times_s, known)
-    repeats, order = len(log) - len(rows), np.argsort(rows, kind="stable")
-    if not repeats:
-        return log
-    rows, ends_s = rows[order], ends_s[order]
-    untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
-    ends_with_one = log.times_s[-1] == log.start_s + log.span_s
-    return replace(
-        log.leaving_out(rows, {REPEATED: repeats}),
-        span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
-        repaired_s=np.where(untold, np.nan, ends_s),
-    )
+    texts = found.get(column, pd.Series(None, found.index, dtype=object))
+    return np.array([text if isinstance(text, str) else None for text in texts], object)
 
 
 def ends_before(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats, Floats]:
@@ -183,20 +143,20 @@ def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Fl
     return order[begins], ends_s[np.roll(begins, -1)]
 
 
-def planned_word(reason: str, rules: Rules, by_words: bool = True) -> str | None:
-    """Return the words by which an outage was planned; None of a failure.
+def outages_of_rows(
+    times_s: Floats, nodes: Integers, failing: NDArray[np.bool_]
+) -> tuple[Integers, Floats]:
+    """Return the rows that begin outages, by time, and when the node is up again, nan if unknown.
 
-    The owner's `not_planned` wins over `planned`, which wins over evidence of a fault, which wins
-    over the words of `PLANNED`; these count if `by_words`.
+    Rows of a node that fail one after the other are one outage, which ends with the next that
+    doesn't.
     """
-    if rules.not_planned is not None and re.search(rules.not_planned, reason, re.IGNORECASE):
-        return None
-    if rules.planned is not None:
-        named = re.search(rules.planned, reason, re.IGNORECASE)
-        if named:
-            return named[0].lower() or reason.lower()
-    found = _PLANNED.search(reason) if by_words else None
-    return found[1].lower() if found and not _EVIDENCE.search(reason) else None
+    rows = pd.DataFrame({"node": nodes, "time_s": times_s, "bad": failing})
+    rows = rows.sort_values(["node", "time_s"])
+    good_s = rows.time_s.where(~rows.bad).groupby(rows.node).bfill()
+    begins = rows.bad & ~rows.groupby("node").bad.shift(fill_value=False)
+    found = good_s[begins].sort_index()
+    return found.index.to_numpy(), found.to_numpy()
 
 
 def without_planned(path: LogPath, log: FailureLog, rules: Rules) -> FailureLog:
@@ -212,7 +172,8 @@ def without_planned(path: LogPath, log: FailureLog, rules: Rules) -> FailureLog:
             f"{path}: tells no causes for planned to go by; name their column with --cause-column, "
             "or leave it out"
         )
-    words = [planned_word(cause or "", rules, by_words=False) for cause in log.causes]
+    regexes = rules.planned, rules.not_planned
+    words = [planned_word(cause or "", *regexes, by_words=False) for cause in log.causes]
     planned = np.array([word is not None for word in words], np.bool_)
     if not planned.any():
         return log

@@ -1,12 +1,14 @@
-"""The table that a log is, its cells as text in one frame; or the JSON value that it is."""
+"""The table that a log is: a frame of cells as text, by the line of each row; or a JSON value.
+
+The path of the file is in the `attrs` of the frame, for faults.
+"""
 
 import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,10 +31,12 @@ from cprsim.basics.tabular import (
 )
 from cprsim.basics.units import counted
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.logs.options import FREE_TEXT, plain
+from cprsim.failures.logs.words import WORDS, plain
 
 #: From the names of the columns to those needed and the optional ones.
 Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
+#: Columns of free text, which may hold what parts cells.
+_FREE_TEXT: Final = frozenset((*WORDS["columns"]["cause"], *WORDS["text"]["free"]))
 _INTEGER = r"[+-]?[0-9]{1,18}"  # 18 digits fit in an int64
 #: Why rows of a log that holds several systems are left out.
 OTHERS = "rows of other systems"
@@ -41,109 +45,12 @@ _MOST_BYTES = 2**28
 _Kind = TypeVar("_Kind")
 
 
-@dataclass(frozen=True, eq=False)
-class LogTable:
-    """Rows of a file.
-
-    `path`: the file, for faults. `cells`: those of the columns that are read, without blanks around
-    them, by the line of each row.
-    """
-
-    path: LogPath
-    cells: pd.DataFrame
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that are read, in the order of the file."""
-        return [str(name) for name in self.cells]
-
-    def __contains__(self, column: str) -> bool:
-        return column in self.cells
-
-    def __getitem__(self, column: str) -> "pd.Series[Any]":
-        return self.cells[column]
-
-    def of_rows(self, rows: ArrayLike) -> "LogTable":
-        """Return some of its rows, by a flag each."""
-        return LogTable(self.path, self.cells[np.asarray(rows, np.bool_)])
-
-    def name_of(self, column: str, rule: str) -> str:
-        """Return the name of a column that a rule of the user names; raise `LogError` if none."""
-        found = next((name for name in self.names if plain(name) == plain(column)), None)
-        if found is None:
-            raise LogError(
-                f"{self.path}: {rule} names column {shown(column)}, which the table lacks; its "
-                f"columns are {shown(', '.join(self.names))}"
-            )
-        return found
-
-    def bad(self, line: int, column: str, text: str) -> LogError:
-        """Return the fault of one cell, which is shown, for the caller to raise."""
-        cell = shown(str(self.cells.at[line, column]))
-        return LogError(f"{self.path}:{line}: {column} is {cell}{text}")
-
-    def refuse(self, column: str, wrong: ArrayLike, text: str) -> None:
-        """Raise `LogError` for the first cell of a column that is wrong, by a flag each."""
-        found = self.cells.index[np.asarray(wrong, np.bool_)]
-        if len(found):
-            raise self.bad(found.min(), column, text)
-
-    def parsed(
-        self, column: str, parse: Callable[[str], float], *, may_lack: bool = False
-    ) -> NDArray[np.float64]:
-        """Return the number of each cell; nan where one that isn't known is allowed.
-
-        `parse` makes a number of a text. Its `ValueError` says what is wrong, behind the cell; its
-        `UnitError` has the cell.
-        """
-        numbers = np.full(len(self), math.nan)
-        for row, text in enumerate(self.cells[column]):
-            if may_lack and is_unknown(text):
-                continue
-            try:
-                numbers[row] = parse(text)
-            except UnitError as error:
-                raise LogError(f"{self.path}:{self.cells.index[row]}: {error}") from None
-            except ValueError as error:
-                raise self.bad(self.cells.index[row], column, str(error)) from None
-        return numbers
-
-    def local_s(self, column: str, pattern: str, form: str) -> NDArray[np.float64]:
-        """Return seconds from 1970 to times without a zone; nan where a cell is none.
-
-        Cells match the regular expression `pattern` as a whole; `form` is the same for `strptime`.
-        """
-        cells = self.cells[column]
-        known = cells.where(cells.str.fullmatch(pattern))
-        times = pd.to_datetime(known, format=form, errors="coerce")
-        return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta("1s"), np.float64)
-
-    def integers(self, column: str) -> NDArray[np.int64]:
-        """Return whole numbers, positive or negative."""
-        # int() alone would take 1_000 and digits of other scripts.
-        self.refuse(column, ~self.cells[column].str.fullmatch(_INTEGER), ", not an integer")
-        return np.asarray(self.cells[column].astype(np.int64))
-
-
-def seconds(text: str) -> float:
-    """Return a finite time, 0 s or later; raise `ValueError` of anything else."""
-    value = number(text)
-    if value is None:
-        raise ValueError(", not a number of seconds")
-    if not 0 <= value < math.inf:
-        raise ValueError("; times are finite and 0 s or later")
-    return value
-
-
 def read_table(
     path: LogPath,
     choose: Choose,
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
     what: str = "failure",
-) -> LogTable:
+) -> pd.DataFrame:
     """Read a file whose first row names the columns.
 
     Parameters
@@ -180,8 +87,9 @@ def read_table(
                 column.append(cells[place].strip() if place < len(cells) else "")
     if not numbers:
         raise LogError(f"{path}: holds no {what}")
-    frame = pd.DataFrame(dict(zip(places, kept, strict=True)), index=numbers, dtype=object)
-    return LogTable(path, frame)
+    table = pd.DataFrame(dict(zip(places, kept, strict=True)), index=numbers, dtype=object)
+    table.attrs["path"] = path
+    return table
 
 
 def _header(path: LogPath, rows: Iterator[Cells], choose: Choose) -> tuple[list[str], list[str]]:
@@ -213,7 +121,85 @@ def cells_of(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
     for line, cells in csv_cells(path, text, mark):
         names = names or cells
         surplus = any(map(str.strip, cells[len(names) :]))
-        yield line, joined(names, cells, mark, FREE_TEXT) if surplus else cells
+        yield line, joined(names, cells, mark, _FREE_TEXT) if surplus else cells
+
+
+def bad(table: pd.DataFrame, line: int, column: str, text: str) -> LogError:
+    """Return the fault of one cell, which is shown, for the caller to raise."""
+    cell = shown(str(table.at[line, column]))
+    return LogError(f"{table.attrs['path']}:{line}: {column} is {cell}{text}")
+
+
+def refuse(table: pd.DataFrame, column: str, wrong: ArrayLike, text: str) -> None:
+    """Raise `LogError` for the first cell of a column that is wrong, by a flag each."""
+    found = table.index[np.asarray(wrong, np.bool_)]
+    if len(found):
+        raise bad(table, found.min(), column, text)
+
+
+def parsed(
+    table: pd.DataFrame, column: str, parse: Callable[[str], float], *, may_lack: bool = False
+) -> NDArray[np.float64]:
+    """Return the number of each cell; nan where one that isn't known is allowed.
+
+    `parse` makes a number of a text. Its `ValueError` says what is wrong, behind the cell; its
+    `UnitError` has the cell.
+    """
+    numbers = np.full(len(table), math.nan)
+    for row, (line, text) in enumerate(zip(table.index, table[column], strict=True)):
+        if may_lack and is_unknown(text):
+            continue
+        try:
+            numbers[row] = parse(text)
+        except UnitError as error:
+            raise LogError(f"{table.attrs['path']}:{line}: {error}") from None
+        except ValueError as error:
+            raise bad(table, line, column, str(error)) from None
+    return numbers
+
+
+def seconds(text: str) -> float:
+    """Return a finite time, 0 s or later; raise `ValueError` of anything else."""
+    value = number(text)
+    if value is None:
+        raise ValueError(", not a number of seconds")
+    if not 0 <= value < math.inf:
+        raise ValueError("; times are finite and 0 s or later")
+    return value
+
+
+def local_s(cells: "pd.Series[Any]", pattern: str, form: str) -> "pd.Series[float]":
+    """Return seconds from 1970 to times without a zone; nan where a cell is none.
+
+    Cells match the regular expression `pattern` as a whole; `form` is the same for `strptime`.
+    """
+    known = cells.where(cells.str.fullmatch(pattern))
+    times = pd.to_datetime(known, format=form, errors="coerce")
+    return (times - pd.Timestamp(0)) / pd.Timedelta("1s")
+
+
+def integers(table: pd.DataFrame, column: str) -> NDArray[np.int64]:
+    """Return whole numbers, positive or negative."""
+    # int() alone would take 1_000 and digits of other scripts.
+    refuse(table, column, ~table[column].str.fullmatch(_INTEGER), ", not an integer")
+    return np.asarray(table[column].astype(np.int64))
+
+
+def names_of(table: pd.DataFrame) -> list[str]:
+    """Return its columns, in the order of the file."""
+    return [str(name) for name in table]
+
+
+def name_of(table: pd.DataFrame, column: str, rule: str) -> str:
+    """Return the name of a column that a rule of the user names; raise `LogError` if none."""
+    names = names_of(table)
+    found = next((name for name in names if plain(name) == plain(column)), None)
+    if found is None:
+        raise LogError(
+            f"{table.attrs['path']}: {rule} names column {shown(column)}, which the table lacks; "
+            f"its columns are {shown(', '.join(names))}"
+        )
+    return found
 
 
 def several(path: LogPath, failures: Mapping[int, int]) -> LogError:

@@ -18,9 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
+from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.outages import UNSEEN, merged, outages_log
-from cprsim.failures.logs.table import OTHERS, read_json, read_table, seconds, several
+from cprsim.failures.logs.table import (
+    OTHERS,
+    integers,
+    local_s,
+    parsed,
+    read_json,
+    read_table,
+    refuse,
+    seconds,
+    several,
+)
 
 # --- LANL ----------------------------------------------------------------------------------------
 
@@ -46,51 +56,43 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     needed = ("System", "nodes", "nodenumz", _STARTED)
     optional = (_FIXED, _DECOMMISSIONED, *_CAUSES)
     every = read_table(path, lambda _: (needed, optional), _lanl_cells)
-    numbers, unknown = every.integers("System"), np.full(len(every), math.nan)
+    cells = every.reindex(columns=[_STARTED, _FIXED], fill_value="")
+    times_s = cells.apply(local_s, args=(_LANL_TIME, _FORM))
+    numbers = integers(every, "System")
     counts = Counter(numbers.tolist())
     if system is not None and system not in counts:
         known = ", ".join(map(str, sorted(counts)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    times_s = {
-        column: every.local_s(column, _LANL_TIME, _FORM) if column in every else unknown
-        for column in (_STARTED, _FIXED)
-    }
     if system is None and len(counts) > 1:
-        dated = Counter(numbers[~np.isnan(times_s[_STARTED])].tolist())
+        dated = Counter(numbers[times_s[_STARTED].notna()].tolist())
         raise several(path, {each: dated[each] for each in counts})
     chosen = min(counts) if system is None else system
     mine = numbers == chosen
-    rows, (start_s, fixed_s) = every.of_rows(mine), (each[mine] for each in times_s.values())
-    for column, each in ((_STARTED, start_s), (_FIXED, fixed_s)):
-        if column in rows:
-            wrong = np.isnan(each) & (rows[column] != "")
-            rows.refuse(column, wrong, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
-    populations = rows.integers("nodes")
-    rows.refuse("nodes", populations < 0, "; it can't be negative")
-    population, undated = int(populations.max()), np.isnan(start_s)
-    nodes = np.full(len(rows), -1)
-    nodes[~undated] = rows.of_rows(~undated).integers("nodenumz")
-    inside = (nodes >= 0) & (nodes < population)
+    rows, mine_s = every[mine], times_s[mine]
+    for column in (each for each in (_STARTED, _FIXED) if each in rows):
+        wrong = mine_s[column].isna() & (rows[column] != "")
+        refuse(rows, column, wrong, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
+    populations = integers(rows, "nodes")
+    refuse(rows, "nodes", populations < 0, "; it can't be negative")
+    population, dated_rows = int(populations.max()), rows[mine_s[_STARTED].notna()]
+    found = pd.DataFrame({"node": integers(dated_rows, "nodenumz")}, dated_rows.index)
+    found = found[found.node.between(0, population, inclusive="left")]
     dropped = {
-        "rows without a start time": int(undated.sum()),
-        "rows outside the nodes of the system": int((~undated & ~inside).sum()),
+        "rows without a start time": len(rows) - len(dated_rows),
+        "rows outside the nodes of the system": len(dated_rows) - len(found),
     }
-    if not inside.any():
+    if found.empty:
         why = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
         raise LogError(f"{path}: has no usable failure of system {chosen}: {why}")
+    notes = rows.reindex(columns=[*_CAUSES], fill_value="").replace("", None).bfill(axis=1)
     is_current = _DECOMMISSIONED not in rows or (rows[_DECOMMISSIONED] == "current").all()
-    watched = slice(None) if is_current else mine
-    found = pd.DataFrame({"node": nodes, "start_s": start_s, "end_s": fixed_s})
-    told = [rows[column] for column in _CAUSES if column in rows]
-    if told:
-        found["cause"] = [next(filter(None, each), None) for each in zip(*told, strict=True)]
     return outages_log(
         path,
-        found[inside],
-        float(np.nanmax([each[watched] for each in times_s.values()], initial=-math.inf)),
+        found.assign(start_s=mine_s[_STARTED], end_s=mine_s[_FIXED], cause=notes.iloc[:, 0]),
+        float((times_s if is_current else mine_s).max().max()),
         population=population,
         ends=_FIXED in rows,
-        epoch=Epoch(0.0, zoned=False),
+        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped | {OTHERS: len(every) - len(rows)},
     )
@@ -128,25 +130,25 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     analysis of failures in diverse distributed systems", CCGrid 2010.
     """
     every = read_table(path, lambda _: (_NEEDED, ()), _fta_cells)
-    platforms = every.integers("platform_id")
+    platforms = integers(every, "platform_id")
     known = np.unique(platforms).tolist()
     mine = platforms == system if system is not None else np.ones(len(every), np.bool_)
     if not mine.any():
         raise LogError(
             f"{path}: has no nodes of system {system}; it has {', '.join(map(str, known))}"
         )
-    table = every.of_rows(mine)
+    table = every[mine]
     numbers, nodes = np.unique(
-        np.stack([platforms[mine], table.integers("node_id")]), axis=1, return_inverse=True
+        np.stack([platforms[mine], integers(table, "node_id")]), axis=1, return_inverse=True
     )
     kinds = table["event_type"]
-    table.refuse("event_type", ~kinds.isin(("0", "1")), "; known types: 1 (up), 0 (down)")
+    refuse(table, "event_type", ~kinds.isin(("0", "1")), "; known types: 1 (up), 0 (down)")
     rows = pd.DataFrame(
         {
             "node": nodes,
             "down": kinds.to_numpy() == "0",
-            "start_s": table.parsed("event_start_time", seconds, may_lack=True),
-            "end_s": table.parsed("event_stop_time", seconds, may_lack=True),
+            "start_s": parsed(table, "event_start_time", seconds, may_lack=True),
+            "end_s": parsed(table, "event_stop_time", seconds, may_lack=True),
         }
     )
     dropped = {
@@ -171,7 +173,7 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
         float(np.nanmax(rows[["start_s", "end_s"]])),
         zero_s=start_s,
         population=numbers.shape[1],
-        epoch=unix(start_s) and Epoch(0.0, zoned=True),
+        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped,
         unused={UNSEEN: int((~seen).sum())},

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import never_seen, sizes
+from cprsim.failures.logs.node_failures import Attendance, never_seen, sizes
 from cprsim.failures.logs.outages import ends_before, merged
 from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.frailty import Histories
@@ -162,27 +162,37 @@ def uptimes(log: FailureLog, own: NDArray[np.bool_] | None = None) -> View:
     `own`: whether each failure ends a life by itself, shape (n,); an uptime that another ends
     counts as cut short there. All do if not given.
     """
-    repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
-    of_each = log.machines, log.times_s, repaired_s
-    rows, up_s = merged(*of_each)
-    machine, then = log.machines[rows], np.roll(rows, -1)
-    fails_again = np.diff(machine, append=-1) == 0
-    until_s = np.where(fails_again, log.times_s[then], log.left(machine))
     own = np.ones(len(log), np.bool_) if own is None else own
-    lived = until_s > up_s
+    repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
+    lives = _lives(log, repaired_s, own)
+    lived = lives.lasted_s > 0
     if not lived.any():
         raise LogError(
             "the log shows no uptime: no node fails again, or is watched, after a repair"
         )
-    sample = Sample((until_s - up_s)[lived], (fails_again & own[then])[lived])
-    order, _, before_s = ends_before(*of_each)
+    sample = Sample(lives.lasted_s[lived].to_numpy(), lives.observed[lived].to_numpy())
+    order, _, before_s = ends_before(log.machines, log.times_s, repaired_s)
     ties = int(np.count_nonzero(log.times_s[order] == before_s))
     left_out = _dropped(ties, "drop")
-    unknown = int(np.count_nonzero(np.isnan(up_s) & fails_again))
+    unknown = int((lives.lasted_s.isna() & lives.again).sum())
     if unknown:
         left_out["uptimes after a failure without a repair time"] = unknown
     held = _node_time(log, own, sample) if sample.failures else None
     return View(sample, ties, (), "node", None, left_out, held)
+
+
+def _lives(log: FailureLog, repaired_s: Floats, own: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return the lives after outages, by node, then time; parameters as of `uptimes`.
+
+    `row`, `node`: the failure that began the outage before each, and its machine. `lasted_s`: nan
+    where that outage has no known end. `again`, `observed`: whether a failure follows, and ends it.
+    """
+    rows, up_s = merged(log.machines, log.times_s, repaired_s)
+    node, then = log.machines[rows], np.roll(rows, -1)
+    again = np.diff(node, append=-1) == 0
+    lasted_s = np.where(again, log.times_s[then], log.left(node)) - up_s
+    found = {"row": rows, "node": node, "lasted_s": lasted_s, "again": again}
+    return pd.DataFrame(found | {"observed": again & own[then]})
 
 
 def durations(intervals: Intervals, ties: Ties = "drop") -> View:
@@ -218,26 +228,21 @@ def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     lasts longer than the watch of its node. `own`: as of `uptimes`. `nodes`: their
     number, those that never failed included.
     """
-    _, failing = np.unique(log.machines, return_inverse=True)
     repaired_s = log.times_s if log.repaired_s is None else log.repaired_s
     ends_s = np.minimum(repaired_s, log.left(log.machines))
     stops_s = np.where(np.isnan(repaired_s), log.times_s, ends_s)
-    rows, up_s = merged(failing, log.times_s, stops_s)
-    node = failing[rows]
-    down_s = log.times_s[rows]
-    opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
-
-    numbers = np.unique(log.machines)
-    numbers = np.append(numbers, np.setdiff1d(np.arange(nodes), numbers)[: nodes - len(numbers)])
-    came_s, left_s = log.came(numbers), log.left(numbers)
-    first_s, failed = left_s - came_s, np.zeros(nodes, np.bool_)
-    first_s[node[opens]] = np.maximum(down_s[opens] - came_s[node[opens]], 0.0)
-    failed[node[opens]] = own[rows[opens]]
-    until_s = np.where(closes, left_s[node], np.roll(down_s, -1))
-    observed = ~closes & own[np.roll(rows, -1)]
-    lasted_s = until_s - up_s
-    lived = lasted_s > 0
-    return Histories(first_s, failed, lasted_s[lived], observed[lived], node[lived])
+    lives = _lives(log, stops_s, own)
+    first = lives.row[~lives.node.duplicated()].to_numpy()
+    failing = log.machines[first]
+    never = np.setdiff1d(np.arange(nodes), failing)[: nodes - len(failing)]
+    numbers, some = np.append(failing, never), slice(len(failing))
+    first_s, failed = log.left(numbers) - log.came(numbers), np.zeros(nodes, np.bool_)
+    first_s[some] = np.maximum(log.times_s[first] - log.came(failing), 0.0)
+    failed[some] = own[first]
+    lived = lives[lives.lasted_s > 0]
+    node = np.searchsorted(failing, lived.node)
+    lasted_s, observed = lived.lasted_s.to_numpy(), lived.observed.to_numpy()
+    return Histories(first_s, failed, lasted_s, observed, node)
 
 
 def _node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:
