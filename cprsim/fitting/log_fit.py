@@ -4,26 +4,41 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
-from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.node_failures import Coincidence, NodeFailures, RackBursts
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import (
+    WITHIN_S,
+    Coincidence,
+    NodeFailures,
+    RackBursts,
+    node_failures,
+    sizes,
+)
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
-from cprsim.fitting.job_lengths import JobLength
+from cprsim.fitting.job_lengths import JobLength, job_lengths
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, RepairFit, planned_document
+from cprsim.fitting.repairs import (
+    MOST_CAUSES,
+    NO_CAUSE,
+    OTHERS,
+    RepairFit,
+    planned_document,
+    repairs_and_restarts,
+)
 from cprsim.fitting.strikes import StrikeKind, mean_nodes
 from cprsim.job.severity import Severity
 from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.order import Dependence, Trend
+from cprsim.survival.order import Dependence, Trend, dependence, trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +61,8 @@ class LogFit:
     source: LogSource
     #: How it was looked at: gaps, job or uptime.
     look: Look
+    #: Its failures, each at its own time; none where it has durations alone.
+    log: FailureLog
     #: The durations that were fitted.
     view: views.View
     #: Every law: first the best, the others by AIC. The best is the adequate one with the smallest
@@ -56,39 +73,68 @@ class LogFit:
     verdicts: dict[str, Verdict]
     #: What was left out, by reason: rows of the file, and durations whose start nobody saw.
     dropped: Mapping[str, int]
-    #: Whether durations depend on the one before.
-    dependence: Dependence | None = None
-    #: Failures of several nodes of a rack.
-    bursts: RackBursts | None = None
-    #: How many nodes fail at one instant, and how often.
-    at_once: Mapping[int, int] = field(default_factory=dict)
-    #: Whether nodes fail together, for uptimes: their law takes each node by itself.
-    coincidence: Coincidence | None = None
     #: How often failures of each kind struck the system, or are expected to strike the job.
     strikes: Mapping[StrikeKind, float] = field(default_factory=dict)
     #: How often nodes of each kind fail, as `[failures.hits.weights]` has them.
     kinds: Mapping[str, int] = field(default_factory=dict)
-    #: How long nodes are down, and the same where only processes failed.
-    repairs: RepairFit | None = None
-    restarts: RepairFit | None = None
-    #: Whether failures of the system become rarer.
-    trend: Trend | None = None
-    #: How the log was understood, a sentence each.
-    told: tuple[str, ...] = ()
-    #: Whether some nodes fail far more often than others, for uptimes.
+    #: Failures of several nodes of a rack.
+    bursts: RackBursts | None = None
+    #: For uptimes, whether nodes fail together, of which their law knows nothing; and whether some
+    #: fail far more often than others.
+    coincidence: Coincidence | None = None
     frailty: FrailtyFit | None = None
-    #: Failures by cause; None where a failure has none.
-    causes: Mapping[str | None, int] = field(default_factory=dict)
-    #: Outages that were planned.
-    planned: FailureLog | None = None
-    #: How many rows the file has, and how many of them were kept.
-    rows: Rows | None = None
-    #: What the columns of a table are called, by what they hold.
-    columns: Mapping[str, str] = field(default_factory=dict)
-    #: How often nodes fail, how unevenly and how often together.
-    node_failures: NodeFailures | None = None
-    #: Lengths of jobs, and whether the law has the spread of their failures, for gaps.
-    job_lengths: tuple[JobLength, ...] = ()
+
+    @cached_property
+    def _together(self) -> FailureLog:
+        return self.log.coalesced(self.source.coalesce_s or 0.0)
+
+    @cached_property
+    def at_once(self) -> dict[int, int]:
+        """How many nodes fail at one instant, and how often."""
+        struck = self.log if self.look == "uptime" else self._together
+        return sizes(struck) if struck.of_nodes else {}
+
+    @cached_property
+    def causes(self) -> Counter[str | None]:
+        """Failures by cause; None where a failure has none."""
+        return Counter(self.log.causes or ())
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """Whether durations depend on the one before."""
+        return dependence(self.view.sequences, self.view.sample.n)
+
+    @cached_property
+    def trend(self) -> Trend | None:
+        """Whether failures become rarer: of a node, where nodes came and went; else of all."""
+        log = self._together
+        ends_s = (log.came_s, log.left_s) if self.look == "uptime" else (None, None)
+        return trend(log.times_s, log.span_s, *ends_s, log.start_s)
+
+    @cached_property
+    def job_lengths(self) -> tuple[JobLength, ...]:
+        """Lengths of jobs, and whether the law has the spread of their failures, for gaps."""
+        gaps = self.view.sequences if self.look == "gaps" else ()
+        return job_lengths(gaps[0], self.best.law) if gaps else ()
+
+    @cached_property
+    def node_failures(self) -> NodeFailures | None:
+        """How often nodes fail, how unevenly and how often together."""
+        return node_failures(self.log, self.source.coalesce_s or WITHIN_S)
+
+    @cached_property
+    def _repairs(self) -> tuple[RepairFit | None, RepairFit | None]:
+        return repairs_and_restarts(self.log)
+
+    @property
+    def repairs(self) -> RepairFit | None:
+        """How long nodes are down."""
+        return self._repairs[0]
+
+    @property
+    def restarts(self) -> RepairFit | None:
+        """How long nodes are down where only processes failed."""
+        return self._repairs[1]
 
     def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
         """Return the repair of failures, or the restart of processes; empty where there is none."""
@@ -144,7 +190,7 @@ class LogFit:
 
     def document(self) -> dict[str, Any]:
         """Return the document of `cprsim fit --json`; times in seconds."""
-        source, sample = self.source, self.view.sample
+        source, log, sample = self.source, self.log, self.view.sample
         median_s = KaplanMeier.from_sample(sample).median_s
 
         def told(found: Any) -> Any:
@@ -181,11 +227,11 @@ class LogFit:
             "node_failures": told(self.node_failures),
             "repairs": told(self.repairs),
             "restarts": told(self.restarts),
-            "planned": None if self.planned is None else planned_document(self.planned),
-            "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
-            "rows": None if self.rows is None else self.rows._asdict(),
-            "columns": dict(self.columns),
-            "told": [*source.notes, *self.told],
+            "planned": None if log.planned is None else planned_document(log.planned),
+            "causes": [{"cause": each, "n": n} for each, n in self.causes.most_common()],
+            "rows": None if log.rows is None else log.rows._asdict(),
+            "columns": dict(log.columns),
+            "told": [*source.notes, *log.notes],
             "notes": self.notes,
         }
 

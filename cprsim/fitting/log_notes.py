@@ -69,8 +69,8 @@ def notes(fitted: "LogFit") -> list[str]:
         *_coming(fitted),
         *_repairs(fitted),
         *fitted.source.notes,
-        *fitted.told,
-        *left_out_lines(fitted.rows, fitted.left_out),
+        *fitted.log.notes,
+        *left_out_lines(fitted.log.rows, fitted.left_out),
     ]
 
 
@@ -92,8 +92,8 @@ def _repairs(fitted: "LogFit") -> list[str]:
     if restarts is not None:
         restarted = f"Outages of processes alone: {restarts.sample.n:,}"
         said.append(f"{restarted}; {restarts.typical}.")
-    if fitted.planned is not None:
-        said.append(planned_note(fitted.planned))
+    if fitted.log.planned is not None:
+        said.append(planned_note(fitted.log.planned))
     if (repairs is None or not repairs.causes) and len(causes) > 1:
         most = Counter(causes).most_common(MOST_CAUSES)
         told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
