@@ -200,10 +200,9 @@ def _fitted(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) 
     Of durations that are all alike the exponential law, which is not adequate. Raises `LogError` if
     durations are too few; with what was left out, since that may be why.
     """
-    if source.reader == "intervals":
-        look, log, seen, more = _of_durations(source, view, nodes, ties)
-    else:
-        look, (log, seen, more) = view, _of_failures(source, view, nodes, ties)
+    of_what = _of_durations if source.reader == "intervals" else _of_failures
+    log, seen, more = of_what(source, view, nodes, ties)
+    look: Look = "uptime" if seen.per == "node" else view
     left_out = seen.left_out
     if left_out and look != "uptime" and source.coalesce_s is not None:
         left_out = {COALESCED: seen.ties}
@@ -268,8 +267,8 @@ def _of_failures(
 
 def _of_durations(
     source: LogSource, view: Look, nodes: int | None, ties: views.Ties
-) -> tuple[Look, FailureLog, views.View, dict[str, Any]]:
-    """The view that durations are of, a log without a failure, the durations, and no more."""
+) -> tuple[FailureLog, views.View, dict[str, Any]]:
+    """A log without a failure, the durations that somebody has measured, and no more fields."""
     columns = {} if source.columns is None else source.columns.mapping()
     rules = source.rules or Rules()
     given = {
@@ -289,15 +288,7 @@ def _of_durations(
                 f"{name} does not go with reader 'intervals', whose durations are fitted as they "
                 "are; leave it out"
             )
-    found, none = read_intervals(source.path, source.columns, rules), np.empty(0)
-    log = FailureLog(
-        none,
-        none,
-        0.0,
-        0.0,
-        dropped=found.dropped,
-        notes=found.notes,
-        rows=found.rows,
-        of_nodes=False,
-    )
-    return "uptime" if found.of_nodes else view, log, views.durations(found, ties), {}
+    found = read_intervals(source.path, source.columns, rules)
+    none = FailureLog(np.empty(0), np.empty(0, np.int64), 0.0, 0.0, of_nodes=False)
+    log = replace(none, dropped=found.dropped, notes=found.notes, rows=found.rows)
+    return log, views.durations(found, ties), {}

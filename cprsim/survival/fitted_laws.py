@@ -1,8 +1,10 @@
 """Laws fitted to durations, their distance from the data, and whether that is good enough."""
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -147,7 +149,25 @@ def fit(sample: Sample, name: str) -> Fit:
     if name not in ESTIMATE:
         raise UsageError(f"no fit of {name!r}; laws that can be fitted: {', '.join(ESTIMATE)}")
     check_failures(sample)
-    return _fit(sample, name, KaplanMeier.from_sample(sample))
+    if name != "exponential":
+        check_spread(sample)
+    data, curve = sample.scaled(), KaplanMeier.from_sample(sample)
+    try:
+        estimate = ESTIMATE[name](data)
+        law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
+        ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
+    except OverflowError:
+        raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
+    log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
+    return Fit(
+        law=law,
+        mean_se_s=estimate.mean_se * data.unit_s,
+        shape_se=estimate.spread_se,
+        log_likelihood=log_likelihood,
+        aic=2 * (1 if estimate.spread is None else 2) - 2 * log_likelihood,
+        ks=ks,
+        rmse=rmse,
+    )
 
 
 def fit_all(sample: Sample) -> list[Fit]:
@@ -159,12 +179,10 @@ def fit_all(sample: Sample) -> list[Fit]:
     """
     check_failures(sample)
     check_spread(sample)
-    curve, fits = KaplanMeier.from_sample(sample), []
+    fits = []
     for name in ESTIMATE:
-        try:
-            fits.append(_fit(sample, name, curve))
-        except NoMaximumError:
-            continue
+        with suppress(NoMaximumError):
+            fits.append(fit(sample, name))
     return sorted(fits, key=lambda fitted: fitted.aic)
 
 
@@ -198,28 +216,6 @@ def check_spread(sample: Sample) -> None:
             f"all {sample.failures} failures came after {shortest:.6g} s, to 0.01 %: "
             "there is no spread to fit a law to; use distribution = 'deterministic'"
         )
-
-
-def _fit(sample: Sample, name: str, curve: KaplanMeier) -> Fit:
-    data = sample.scaled()
-    if name != "exponential":
-        check_spread(sample)
-    try:
-        estimate = ESTIMATE[name](data)
-        law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
-        ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
-    except OverflowError:
-        raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
-    log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
-    return Fit(
-        law=law,
-        mean_se_s=estimate.mean_se * data.unit_s,
-        shape_se=estimate.spread_se,
-        log_likelihood=log_likelihood,
-        aic=2 * (1 if estimate.spread is None else 2) - 2 * log_likelihood,
-        ks=ks,
-        rmse=rmse,
-    )
 
 
 @dataclass(frozen=True)
@@ -322,55 +318,43 @@ def fit_and_judge(
     return fits, verdicts
 
 
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Samples of as many durations of `law` as `like` has, cut short as those were.
+def simulated(like: Sample, law: Distribution, rng: np.random.Generator) -> Iterator[Sample]:
+    """Yield samples of as many durations of `law` as `like` has, cut short as those were.
 
     Whoever was censored is again watched for just as long. How long a failed one would have been
     watched isn't known: that is drawn from the Kaplan-Meier curve of the censoring times, beyond
     the time it failed (Davison and Hinkley, "Bootstrap methods and their application", 1997,
     algorithm 3.2). Whoever came into sight late has lasted until then.
     """
-
-    like: Sample
-    law: Distribution
-
-    @cached_property
-    def _watching(self) -> KaplanMeier:
-        """Survival of the watch itself, which a failure cuts short."""
-        like = self.like
-        return KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
-
-    def sample(self, rng: np.random.Generator) -> Sample:
-        """One more sample; successive calls continue one sequence."""
-        like, watched_s = self.like, np.full(self.like.n, np.inf)
-        # A shape near 0 draws zeros, which are but very short.
-        shortest_s = np.nextafter(np.maximum(like.entered_s, np.finfo(np.float64).tiny), np.inf)
+    # Of the watch itself, which a failure cuts short.
+    watch = KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
+    # A shape near 0 draws zeros, which are but very short.
+    shortest_s = np.nextafter(np.maximum(like.entered_s, np.finfo(np.float64).tiny), np.inf)
+    while True:
         if like.late:
             # Longer than the age at which each came into sight; never a share of 0, of which no
             # float holds the duration.
-            reached = self.law.survival(like.entered_s)
-            lasted_s = self.law.quantile(reached * (1 - rng.random(like.n)))
+            reached = law.survival(like.entered_s)
+            lasted_s = law.quantile(reached * (1 - rng.random(like.n)))
         else:
-            lasted_s = self.law.sample(rng, like.n)
+            lasted_s = law.sample(rng, like.n)
         lasted_s = np.maximum(lasted_s, shortest_s)
+        watched_s = np.where(like.observed, np.inf, like.durations_s)
         if like.censored:
-            watched_s[~like.observed] = like.durations_s[~like.observed]
-            left = self._watching.at(like.durations_s[like.observed])
-            until_s = self._watching.quantile(1 - left * rng.random(len(left)))
+            left = watch.at(like.durations_s[like.observed])
+            until_s = watch.quantile(1 - left * rng.random(len(left)))
             watched_s[like.observed] = np.where(np.isnan(until_s), np.inf, until_s)
-        return Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s, like.entered_s)
+        yield Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s, like.entered_s)
 
 
 def _by_chance(sample: Sample, fitted: Fit) -> bool:
     """Return whether samples of the law itself are often enough as far from their fit."""
     if fitted.ks > _NEVER / math.sqrt(sample.failures):
         return False
-    draws, rng = Simulated(sample, fitted.law), np.random.default_rng(_SEED)
-    farther = 0
-    for _ in range(_REPLICATIONS):
+    draws, farther = simulated(sample, fitted.law, np.random.default_rng(_SEED)), 0
+    for drawn in islice(draws, _REPLICATIONS):
         try:
-            farther += fit(draws.sample(rng), fitted.law.distribution).ks >= fitted.ks
+            farther += fit(drawn, fitted.law.distribution).ks >= fitted.ks
         except LogError:
             farther += 1  # too few failures to fit: chance could do anything
         if farther >= _FARTHER:

@@ -229,7 +229,7 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
 def test_an_interval_is_as_wide_as_the_jobs_in_the_log_make_it():
     """512 replays of a log that is 8 jobs long are 8 jobs: the interval is eight times as wide."""
     values = np.random.default_rng(0).normal(1.0, 0.1, 512)
-    whole, few = (module._as_few(values, jobs) for jobs in (math.inf, 8.0))
+    whole, few = (MeasureCompared.of(values, values, jobs).log for jobs in (math.inf, 8.0))
 
     assert few.mean == whole.mean
     assert few.high - few.mean == pytest.approx(8 * (whole.high - whole.mean))
