@@ -8,7 +8,7 @@ from cprsim.basics import units
 from cprsim.failures.logs.options import written
 from cprsim.failures.logs.readers import READERS
 from cprsim.fitting.repairs import inline
-from cprsim.fitting.strikes import RepairOf, failure_keys, without_hits
+from cprsim.fitting.strikes import RepairOf, failure_keys
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -102,11 +102,10 @@ def gap_keys(fitted: "LogFit") -> dict[str, Any]:
 def _per(fitted: "LogFit", repair_of: RepairOf | None = None) -> dict[str, Any]:
     """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
     lives = fitted.view.per == "node"
-    struck = failure_keys(fitted.strikes, fitted.kinds, repair_of)
     told: dict[str, Any] = {
         "per": fitted.view.per,
         "ages": "stationary" if lives else None,
-        **(without_hits(struck) if lives else struck),
+        **failure_keys(fitted.strikes, fitted.kinds, repair_of, lives),
     }
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law

@@ -47,7 +47,7 @@ def simulated(
     lives = []
     while len(log):
         np.add.at(failures, (log, node), 1)
-        up_s = at_s + (0.0 if outages is None else outages.sample(rng, len(log)))
+        up_s = at_s + (0.0 if outages is None else outages.durations(rng.random(len(log))))
         at_s = up_s + np.maximum(law.sample(rng, len(log)), np.finfo(float).tiny) / pace
         failed, lasted_s = at_s < span_s[node], np.minimum(at_s, span_s[node]) - up_s
         lives.append(pd.DataFrame({"log": log, "s": lasted_s, "failed": failed})[lasted_s > 0])

@@ -32,7 +32,7 @@ from cprsim.fitting.repairs import (
     OTHERS,
     RepairFit,
     planned_document,
-    repairs_and_restarts,
+    repair_fit,
 )
 from cprsim.fitting.strikes import StrikeKind, mean_nodes
 from cprsim.job.severity import Severity
@@ -42,8 +42,6 @@ from cprsim.survival.order import Dependence, Trend, dependence, trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from cprsim.figures.log_page import CauseCount
 
 Look = Literal["gaps", "job", "uptime"]
 #: Share of a mean from which on a scenario has the mean of the log, and not that of the law.
@@ -123,18 +121,14 @@ class LogFit:
         return node_failures(self.log, self.source.coalesce_s or WITHIN_S)
 
     @cached_property
-    def _repairs(self) -> tuple[RepairFit | None, RepairFit | None]:
-        return repairs_and_restarts(self.log)
-
-    @property
     def repairs(self) -> RepairFit | None:
         """How long nodes are down."""
-        return self._repairs[0]
+        return repair_fit(self.log, of_processes=False)
 
-    @property
+    @cached_property
     def restarts(self) -> RepairFit | None:
         """How long nodes are down where only processes failed."""
-        return self._repairs[1]
+        return repair_fit(self.log, of_processes=True)
 
     def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
         """Return the repair of failures, or the restart of processes; empty where there is none."""
@@ -263,32 +257,24 @@ class LogFit:
 
         Below, repairs, causes and nodes of the log.
         """
-        from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.log_page import CauseCount, log_page  # noqa: PLC0415  (matplotlib is slow)
 
-        repairs = self.repairs
+        found, repairs, medians = self.repairs, None, dict[str, float]()
+        if found is not None:
+            repairs = found.sample, found.fits, found.is_adequate
+            medians = {each.cause: each.median_s for each in found.causes}
+        causes = Counter({each or NO_CAUSE: n for each, n in self.causes.items()})
+        counts = dict(causes.most_common(MOST_CAUSES))
+        # The others are the same ones where the causes of outages are as common.
+        if counts.keys() != medians.keys() - {OTHERS}:
+            medians.pop(OTHERS, None)
+        if len(causes) > len(counts):
+            counts[OTHERS] = counts.get(OTHERS, 0) + causes.total() - sum(counts.values())
         return log_page(
             self.view.sample,
             self.fits,
             str(self.source),
-            repairs=None
-            if repairs is None
-            else (repairs.sample, repairs.fits, repairs.is_adequate),
-            causes=self._cause_counts(),
+            repairs=repairs,
+            causes=[CauseCount(name, n, medians.get(name, math.nan)) for name, n in counts.items()],
             nodes=self.node_failures,
         )
-
-    def _cause_counts(self) -> "list[CauseCount]":
-        """The commonest causes of failures, and how long their repairs take."""
-        from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
-
-        by_cause = () if self.repairs is None else self.repairs.causes
-        medians = {each.cause: each.median_s for each in by_cause}
-        ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
-        shown = [
-            CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]
-        ]
-        rest = sum(n for _, n in ordered[MOST_CAUSES:])
-        # The others are the same ones where the causes of outages are as common.
-        same = {each.name for each in shown} == medians.keys() - {OTHERS}
-        others = CauseCount(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
-        return [*shown, others] if rest else shown

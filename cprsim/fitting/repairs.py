@@ -164,9 +164,11 @@ class RepairFit:
         }
 
 
-def repair_fit(log: FailureLog) -> RepairFit | None:
-    """Return the outages of a log; None where it has no repairs."""
-    found = repair_times(log)
+def repair_fit(log: FailureLog, of_processes: bool = False) -> RepairFit | None:
+    """Return the outages of a log, of processes alone or all others; None where it has none."""
+    mild = np.array([each == "process" for each in log.severities or ["node"] * len(log)], np.bool_)
+    chosen = np.flatnonzero(mild == of_processes)
+    found = repair_times(log.only(chosen)) if len(chosen) else None
     if found is None:
         return None
     counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
@@ -185,7 +187,8 @@ def _by_cause(found: RepairTimes) -> tuple[tuple[RepairFit, ...], LogRank | None
     sample, causes = found.sample, pd.Series([cause or NO_CAUSE for cause in found.causes])
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
-    once = ~pd.DataFrame([groups, found.began_s, sample.durations_s]).T.duplicated()
+    outages = {"cause": groups, "began": found.began_s, "lasts": sample.durations_s}
+    once = ~pd.DataFrame(outages).duplicated()
     shown, compared = list[RepairFit](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
         mine = groups == cause
@@ -197,16 +200,6 @@ def _by_cause(found: RepairTimes) -> tuple[tuple[RepairFit, ...], LogRank | None
         if singly.failures >= _FEWEST:
             compared.append(singly)
     return tuple(shown), log_rank(compared)
-
-
-def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
-    """Return `repair_fit` of failures of nodes, and of those of processes alone."""
-    if log.severities is None:
-        return repair_fit(log), None
-    mild = np.array([each == "process" for each in log.severities])
-    parts = (log.only(np.flatnonzero(~mild)), log.only(np.flatnonzero(mild)))
-    nodes, processes = (repair_fit(each) if len(each) else None for each in parts)
-    return nodes, processes
 
 
 def planned_note(log: FailureLog) -> str:

@@ -123,38 +123,28 @@ def failure_keys(
     found: Mapping[StrikeKind, float],
     kinds: Mapping[str, int],
     repair_of: RepairOf | None = None,
+    of_lives: bool = False,
 ) -> dict[str, Any]:
     """Return `hits` and `severity` of `[failures]`, or `causes` where several are needed.
 
     `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
     weights of `hits`; empty where nobody knows. `repair_of`: how long repairs take, which only
-    causes have.
+    causes have. `of_lives`: whether lives of nodes say which of them fail: nothing then has `hits`,
+    and causes that differ in nothing but their names are left out.
     """
-    pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
-    causes = _causes(pooled or {one: 1.0}, kinds, repair_of)
-    if len({each._replace(severity=None) for each in pooled}) > 1:
-        keys = {"hits": _hits(one, kinds), "causes": causes}
-    elif any("repair" in each for each in causes):
-        keys = {"hits": _hits(next(iter(pooled), one), kinds), "causes": causes}
+    pooled = _pooled(found)
+    causes = _causes(pooled or {one: 1.0}, kinds, repair_of, of_lives)
+    are_several = len({each._replace(severity=None) for each in pooled}) > 1
+    keys: dict[str, Any] = {"hits": _hits(one if are_several else next(iter(pooled), one), kinds)}
+    if of_lives:
+        keys.clear()
+    if are_several or any("repair" in each for each in causes):
+        told = not of_lives or any({"severity", "repair"} & each.keys() for each in causes)
+        keys["causes"] = causes * told
     else:
-        severities = {each.severity: count for each, count in pooled.items() if each.severity}
-        keys = {"hits": _hits(next(iter(pooled), one), kinds), "severity": severities}
+        keys["severity"] = {each.severity: n for each, n in pooled.items() if each.severity}
     return {name: each for name, each in keys.items() if each}
-
-
-def without_hits(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return such keys where lives of nodes say which of them fail.
-
-    Causes that then differ in nothing but their names are left out.
-    """
-    kept = {name: each for name, each in keys.items() if name != "hits"}
-    causes = [
-        {name: value for name, value in each.items() if name != "hits"}
-        for each in kept.pop("causes", ())
-    ]
-    told = any({"severity", "repair"} & each.keys() for each in causes)
-    return kept | ({"causes": causes} if told else {})
 
 
 def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str, Any]:
@@ -201,7 +191,10 @@ def _mean(counts: Mapping[StrikeKind, float], what: Literal["nodes", "servers"])
 
 
 def _causes(
-    pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int], repair_of: RepairOf | None
+    pooled: Mapping[StrikeKind, float],
+    kinds: Mapping[str, int],
+    repair_of: RepairOf | None,
+    of_lives: bool,
 ) -> list[dict[str, Any]]:
     total = math.fsum(pooled.values())
     is_graded = len({each.severity for each in pooled}) > 1
@@ -214,7 +207,7 @@ def _causes(
         }
         if strike.severity is not None:
             entry["severity"] = strike.severity
-        if strike.severity != "cluster" and strike.nodes > 1:
+        if strike.severity != "cluster" and strike.nodes > 1 and not of_lives:
             entry["hits"] = _hits(strike, kinds)
         repair = repair_of(strike.cause, strike.severity) if repair_of is not None else ""
         told.append(entry | ({"repair": repair} if repair else {}))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,36 +36,30 @@ _SEED = 0
 _NEVER = 5.0
 
 
-def kolmogorov_smirnov(curve: KaplanMeier, law: Distribution) -> float:
-    """Largest distance between the curve and the law's survival, 0 to 1.
+def distances(curve: KaplanMeier, law: Distribution) -> tuple[float, float]:
+    """Largest distance between the curve and the law's survival, and its root mean square, 0 to 1.
 
-    Over all durations up to the longest, on both sides of each step; of lives that reach the age
-    at which the curve begins.
+    The largest is over all durations up to the longest, on both sides of each step; of lives that
+    reach the age at which the curve begins. The root mean square is
+    on 500 times spread evenly from where the curve begins to its 99th percentile (interpolated
+    between its steps), or to the longest duration where fewer have failed by then: the RMSE of
+    Maeng et al.,
+    "CPR: Understanding and Improving Failure Tolerant Training for Deep Learning Recommendation"
+    (MLSys 2021). Times, not failures, have equal weight: where most gaps are short and
+    a few very long, it says little about the short ones, and the largest distance all the more.
     """
     after = survival(law, curve.times_s, curve.from_s)
     before = np.concatenate(([1.0], curve.survival[:-1]))
     (end,) = survival(law, np.array([curve.last_s]), curve.from_s)
     last = abs(float(curve.at(curve.last_s)) - float(end))
-    return float(max(np.abs(curve.survival - after).max(), np.abs(before - after).max(), last))
-
-
-def root_mean_square(curve: KaplanMeier, law: Distribution) -> float:
-    """Root mean square of the distance between the curve and the law's survival, 0 to 1.
-
-    On 500 times spread evenly from where the curve begins to its 99th percentile (interpolated
-    between its steps), or to the longest duration where fewer have failed by then: the RMSE of
-    Maeng et al.,
-    "CPR: Understanding and Improving Failure Tolerant Training for Deep Learning Recommendation"
-    (MLSys 2021). Times, not failures, have equal weight: where most gaps are short and
-    a few very long, it says little about the short ones, and `kolmogorov_smirnov` all the more.
-    """
+    largest = max(np.abs(curve.survival - after).max(), np.abs(before - after).max(), last)
     failed = np.concatenate(([0.0], 1 - curve.survival))
     end_s = np.interp(
         GRID_SHARE, failed, np.append(curve.from_s, curve.times_s), right=curve.last_s
     )
     grid = np.linspace(curve.from_s, end_s, GRID_POINTS)
     off = curve.at(grid) - survival(law, grid, curve.from_s)
-    return float(np.sqrt(np.mean(off**2)))
+    return float(largest), float(np.sqrt(np.mean(off**2)))
 
 
 def survival(law: Distribution, t_s: Floats, from_s: float = 0.0) -> Floats:
@@ -155,7 +149,7 @@ def fit(sample: Sample, name: str) -> Fit:
     try:
         estimate = ESTIMATE[name](data)
         law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
-        ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
+        ks, rmse = distances(curve, law)
     except OverflowError:
         raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
     log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
@@ -218,8 +212,7 @@ def check_spread(sample: Sample) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Verdict whether a fit is adequate, and why, in words fit for a user."""
 
     adequate: bool
