@@ -66,34 +66,23 @@ def _apart(points: Sequence[Progress]) -> list[Progress]:
 class Attempt(NamedTuple):
     """From one start of the job to the next, or to its end.
 
-    `starts`: how often processes were started, by the node that was most often. `loaded`: the first
-    load, None without one. `saves`: in order. `stopped_s`: the first event of a failure, or of the
-    end, after which nothing was reached; None where there is none. `until_s`: the next start.
+    `starts`: how often processes were started, by the node that was most often. `points`: the first
+    load and the saves, in order; without a load the start, at the step that saves lead back to.
+    `stopped_s`: the first event of a failure, or of the end, after which nothing was reached; None
+    where there is none. `until_s`: the next start.
     """
 
     started_s: float
     starts: int
-    loaded: Progress | None
-    saves: tuple[Progress, ...]
+    is_loaded: bool
+    points: tuple[Progress, ...]
     stopped_s: float | None
     until_s: float
 
     @property
-    def points(self) -> list[Progress]:
-        """Points that it reached: its load, and its saves."""
-        return [*([] if self.loaded is None else [self.loaded]), *self.saves]
-
-    @property
-    def last_s(self) -> float:
-        """When it last reached anything, s."""
-        return self.points[-1].at_s if self.points else self.started_s
-
-    @property
-    def first(self) -> Progress:
-        """Its load; without one its start, at the step that its saves lead back to."""
-        one, *more = self.points
-        step = max(2 * one.step - more[0].step, 0.0) if more else one.step
-        return self.loaded or Progress(self.started_s, step)
+    def saves(self) -> tuple[Progress, ...]:
+        """Its saves, in order."""
+        return self.points[1:]
 
 
 @dataclass(frozen=True)
@@ -113,9 +102,8 @@ class JobEvents:
     @property
     def steps(self) -> float:
         """Steps that were trained and kept."""
-        reached = [each for attempt in self.attempts for each in attempt.points]
-        first = next(each.first for each in self.attempts if each.points)
-        return max(each.step for each in reached) - first.step
+        reached = [each.step for attempt in self.attempts for each in attempt.points]
+        return max(reached) - reached[0]
 
     @property
     def useful_s(self) -> float:
@@ -167,9 +155,9 @@ class JobEvents:
             if not each.saves:
                 found["no_save"] += each.until_s - each.started_s
                 continue
-            found["unsaved"] += each.until_s - each.last_s
-            found["start"] += each.first.at_s - each.started_s
-            for place, apart in enumerate(_apart([each.first, *each.saves])):
+            found["unsaved"] += each.until_s - each.points[-1].at_s
+            found["start"] += each.points[0].at_s - each.started_s
+            for place, apart in enumerate(_apart(each.points)):
                 trained_s += apart.step * self.step_s
                 found["save" if place else "warm_up"] += self.beyond_s(apart)
         kept_s = self.useful_s
@@ -191,7 +179,8 @@ class JobEvents:
                     continue
                 at_s, _ = found.pop()
             elif at_s is None:
-                at_s = attempt.last_s + min(period_s, attempt.until_s - attempt.last_s) / 2
+                last_s = attempt.points[-1].at_s
+                at_s = last_s + min(period_s, attempt.until_s - last_s) / 2
             found.append((at_s, after.started_s - at_s))
         return found
 
@@ -290,16 +279,15 @@ def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
             [Progress(e.at_s, e.step) for e in own if e.kind == kind and e.step >= 0]
             for kind in ("saved", "loaded")
         )
-        reached_s = max([own[0].at_s, *(each.at_s for each in (*saves, *loads))])
+        started_s, until_s = own[0].at_s, events[min(after, len(events) - 1)].at_s
+        reached_s = max([started_s, *(each.at_s for each in (*saves, *loads))])
         stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]
-        yield Attempt(
-            own[0].at_s,
-            max(starts.values()),
-            loads[0] if loads else None,
-            tuple(saves),
-            min(stops, default=None),
-            events[min(after, len(events) - 1)].at_s,
-        )
+        first = loads[:1]
+        if saves and not loads:
+            every = saves[0].step - saves[1].step if saves[1:] else 0.0
+            first = [Progress(started_s, max(saves[0].step + every, 0.0))]
+        points, stopped_s = (*first, *saves), min(stops, default=None)
+        yield Attempt(started_s, max(starts.values()), bool(loads), points, stopped_s, until_s)
 
 
 def scenario_of(
@@ -367,9 +355,9 @@ def _load_s(events: JobEvents) -> float:
 
     The warm-up, what the first save comes later than its training, is the median of those seen.
     """
-    loaded = [each for each in events.attempts if each.loaded is not None]
+    loaded = [each for each in events.attempts if each.is_loaded]
     if not loaded:
         return 0.0
     firsts = [apart for each in loaded for apart in _apart(each.points)[:1]]
-    started_s = fmean(each.first.at_s - each.started_s for each in loaded)
+    started_s = fmean(each.points[0].at_s - each.started_s for each in loaded)
     return started_s + max(median([*map(events.beyond_s, firsts)] or [0.0]), 0.0)

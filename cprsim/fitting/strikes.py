@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -53,18 +54,17 @@ def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeK
     """
     told = Counter((whole or log).causes or ())
     common = {each for each, _ in told.most_common(MOST_CAUSES)}
-    machines = log.machines if log.of_nodes else np.zeros(len(log), np.int64)
-    starts = np.flatnonzero(np.diff(log.times_s, prepend=-math.inf))
-    ends = np.append(starts[1:], len(log.times_s))
+    ends = np.flatnonzero(np.diff(log.times_s, append=math.inf)) + 1
+    machines = (log.machines if log.of_nodes else log.nodes).tolist()
     found = Counter[StrikeKind]()
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end in pairwise([0, *ends.tolist()]):
         cause = None
         if log.causes is not None and len(told) > 1:
             cause = log.causes[start]
             cause = (cause or NO_CAUSE) if cause in common else OTHERS
         severity = None if log.severities is None else worst(log.severities[start:end])
         kinds = log.kinds[start:end] if log.kinds is not None else (None,) * (end - start)
-        struck = dict(zip(machines[start:end].tolist(), kinds, strict=True))
+        struck = dict(zip(machines[start:end], kinds, strict=True))
         servers = None
         if log.kinds is not None and len(struck) > 1:
             servers = sum(kind == "parameter_server" for kind in struck.values())

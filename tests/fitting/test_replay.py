@@ -248,7 +248,7 @@ def test_a_published_job_has_the_goodput_that_is_published() -> None:
     assert found.useful_s == 15360
     assert found.goodput == pytest.approx(0.4343365, abs=5e-8)
     assert [len(found.attempts), found.without_a_save] == [48, 26]
-    assert sum(each.loaded is not None for each in found.attempts) == 44
+    assert sum(each.is_loaded for each in found.attempts) == 44
     assert sum(len(each.saves) for each in found.attempts) == 96
     assert sum(found.split().values()) == pytest.approx(found.wall_s)
 
