@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import pandas as pd
+
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html
 from cprsim.basics.units import format_duration
@@ -24,7 +26,7 @@ from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
-from cprsim.fitting.job_lengths import JobLength, job_lengths
+from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_notes import notes
 from cprsim.fitting.repairs import (
     MOST_CAUSES,
@@ -110,10 +112,10 @@ class LogFit:
         return trend(log.times_s, log.span_s, *ends_s, log.start_s)
 
     @cached_property
-    def job_lengths(self) -> tuple[JobLength, ...]:
+    def job_lengths(self) -> pd.DataFrame:
         """Lengths of jobs, and whether the law has the spread of their failures, for gaps."""
         gaps = self.view.sequences if self.look == "gaps" else ()
-        return job_lengths(gaps[0], self.best.law) if gaps else ()
+        return job_lengths(gaps[0], self.best.law) if gaps else pd.DataFrame()
 
     @cached_property
     def node_failures(self) -> NodeFailures | None:
@@ -211,7 +213,7 @@ class LogFit:
             "best": self.law.distribution,
             "adequate": self.verdict.adequate,
             "reason": self.verdict.reason,
-            "job_lengths": [each.document() for each in self.job_lengths],
+            "job_lengths": self.job_lengths.to_dict("records"),
             "dependence": told(self.dependence),
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": mean_nodes(self.strikes),
