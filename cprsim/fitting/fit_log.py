@@ -215,13 +215,10 @@ def _fitted(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) 
     try:
         check_spread(sample)
     except LogError as error:
-        fits, verdicts = (
-            [fit_law(sample, "exponential")],
-            {"exponential": Verdict(False, str(error))},
-        )
+        fits = [replace(fit_law(sample, "exponential"), verdict=Verdict(False, str(error)))]
     else:
-        fits, verdicts = fit_and_judge(sample, None if time is None else (time.low_s, time.high_s))
-    return LogFit(source, look, log, seen, fits, verdicts, dropped, **more)
+        fits = fit_and_judge(sample, None if time is None else (time.low_s, time.high_s))
+    return LogFit(source, look, log, seen, fits, dropped, **more)
 
 
 def _of_failures(

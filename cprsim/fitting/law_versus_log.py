@@ -221,13 +221,13 @@ def _with(scenario: Scenario, keys: Mapping[str, Any], fitted: LogFit) -> Scenar
     is_graded = any(each.severity is not None for each in fitted.strikes)
     kept = not_in_logs(tables["failures"], is_graded)
     severities = kept.pop("severity", None)
-    if severities is not None and not is_graded:
+    if severities is not None:
         keys = graded(keys, severities)
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
 
 def not_in_logs(failures: Mapping[str, Any], is_graded: bool = False) -> dict[str, Any]:
-    """Return the keys of `[failures]` that no log of failures holds.
+    """Return the keys of `[failures]` that no log of failures holds; `severity` if it has none.
 
     Raises
     ------
@@ -244,7 +244,8 @@ def not_in_logs(failures: Mapping[str, Any], is_graded: bool = False) -> dict[st
                 "--for: the scenario has [[failures.causes]], which a log of failures does not "
                 "tell; leave them out, and give failures.severity if costs.restart is given"
             )
-    return {key: failures[key] for key in _NOT_IN_LOGS if key in failures}
+    kept = {key: failures[key] for key in _NOT_IN_LOGS if key in failures}
+    return {key: each for key, each in kept.items() if key != "severity" or not is_graded}
 
 
 def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenario:
@@ -258,6 +259,4 @@ def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenari
         needs_log = bool({"severity", "causes"} & failures.keys())
         is_graded = needs_log and source.failures().severities is not None
         kept = not_in_logs(failures, is_graded)
-        if is_graded:
-            kept.pop("severity", None)
     return Scenario(**{**given, "failures": {"trace": str(log), "reader": source.reader, **kept}})

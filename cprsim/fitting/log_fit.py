@@ -66,11 +66,8 @@ class LogFit:
     #: The durations that were fitted.
     view: views.View
     #: Every law: first the best, the others by AIC. The best is the adequate one with the smallest
-    #: AIC, or the one with the smallest AIC where none is adequate.
+    #: AIC, or the one with the smallest AIC where none is adequate; those before it are judged.
     fits: list[Fit]
-    #: Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
-    #: first that is.
-    verdicts: dict[str, Verdict]
     #: What was left out, by reason: rows of the file, and durations whose start nobody saw.
     dropped: Mapping[str, int]
     #: How often failures of each kind struck the system, or are expected to strike the job.
@@ -170,9 +167,7 @@ class LogFit:
                 f"nodes fail together: {found.failures:,} failures come in {found.events:,} "
                 f"bursts of a minute, independent ones would come in {found.independent:,.0f}",
             )
-        if self.wanted_frailty is not None:
-            return self.wanted_frailty.verdict
-        return self.verdicts[self.best.law.distribution]
+        return (self.wanted_frailty or self.best).verdict
 
     @property
     def notes(self) -> list[str]:

@@ -74,7 +74,7 @@ def _law(fitted: "LogFit") -> list[str]:
     said = [f"{reason[0].upper()}{reason[1:]}."]
     if fitted.wanted_frailty is not None:
         return said
-    passed_over = [each.reason for name, each in fitted.verdicts.items() if name != best]
+    passed_over = [each.verdict.reason for each in fitted.fits[1:] if each.verdict.reason]
     return said + [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
 
 

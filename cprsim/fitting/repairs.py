@@ -15,7 +15,7 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import RepairTimes, repair_times
-from cprsim.survival.fitted_laws import Fit, Verdict, fit_and_judge
+from cprsim.survival.fitted_laws import Fit, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier, LogRank, log_rank
 from cprsim.survival.sample import Sample
 
@@ -71,21 +71,17 @@ class RepairFit:
         return f"median {median}, mean {format_duration(self.mean_s)}"
 
     @cached_property
-    def _judged(self) -> tuple[list[Fit], dict[str, Verdict]]:
+    def fits(self) -> list[Fit]:
+        """Laws, in the order of `LogFit.fits`; none where outages are too few, or all alike."""
         try:
             return fit_and_judge(self.sample)
-        except LogError:  # too few, or all alike
-            return [], {}
-
-    @property
-    def fits(self) -> list[Fit]:
-        """Laws, in the order of `LogFit.fits`; none where outages are too few."""
-        return self._judged[0]
+        except LogError:
+            return []
 
     @property
     def is_adequate(self) -> bool:
         """Return whether a law is good enough to plan with."""
-        return any(each.adequate for each in self._judged[1].values())
+        return bool(self.fits) and self.fits[0].verdict.adequate
 
     def keys(self, durations: int = _TYPICAL) -> dict[str, Any]:
         """Return the keys of a law; of so many durations to draw from where none is adequate."""
@@ -106,7 +102,7 @@ class RepairFit:
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
         said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
         if self.fits:
-            reason = self._judged[1][self.fits[0].law.distribution].reason
+            reason = self.fits[0].verdict.reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
         if not self.causes:
             return said

@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -173,21 +173,19 @@ def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
     for strike, count in found.items():
         size = (strike.nodes - 1).bit_length()
         among[strike.cause, strike.severity, size, strike.kinds][strike] = count
-    totals = [math.fsum(counts.values()) for counts in among.values()]
+    every = math.fsum(found.values())
     common = defaultdict[StrikeKind, float](float)
-    for total, counts in zip(totals, among.values(), strict=True):
-        pooled = next(iter(counts))._replace(nodes=_mean(counts, "nodes"))
-        if pooled.servers is not None:
-            pooled = pooled._replace(servers=_mean(counts, "servers"))
-        if pooled.cause is not None and total < _RARE * math.fsum(totals):
-            pooled = pooled._replace(cause=OTHERS)
-        common[pooled] += total
+    for counts in among.values():
+        total, first = math.fsum(counts.values()), next(iter(counts))
+        nodes, servers = (
+            round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
+            for what in ("nodes", "servers")
+        )
+        first = first._replace(nodes=nodes, servers=None if first.servers is None else servers)
+        if first.cause is not None and total < _RARE * every:
+            first = first._replace(cause=OTHERS)
+        common[first] += total
     return dict(sorted(common.items(), key=lambda each: -each[1]))
-
-
-def _mean(counts: Mapping[StrikeKind, float], what: Literal["nodes", "servers"]) -> int:
-    total = math.fsum(counts.values())
-    return round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
 
 
 def _causes(

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,16 @@ def survival(law: Distribution, t_s: Floats, from_s: float = 0.0) -> Floats:
     return np.minimum(left / reached, 1.0) if reached else np.where(t_s > from_s, 0.0, 1.0)
 
 
+class Verdict(NamedTuple):
+    """Verdict whether a fit is adequate, and why, in words fit for a user."""
+
+    adequate: bool
+    reason: str
+
+
+_UNJUDGED: Final = Verdict(False, "")
+
+
 @dataclass(frozen=True)
 class Fit:
     """One law fitted by maximum likelihood under right-censoring."""
@@ -93,6 +103,8 @@ class Fit:
     ks: float
     #: Root mean square of that distance over time, 0 to 1: the CPR paper's figure.
     rmse: float
+    #: Whether it is good enough to plan with, and why; without a reason if nobody judged it.
+    verdict: Verdict = _UNJUDGED
 
     @property
     def spread(self) -> float | None:
@@ -212,13 +224,6 @@ def check_spread(sample: Sample) -> None:
         )
 
 
-class Verdict(NamedTuple):
-    """Verdict whether a fit is adequate, and why, in words fit for a user."""
-
-    adequate: bool
-    reason: str
-
-
 def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None) -> Verdict:
     """Judge whether the law of `fitted` describes `sample` well enough to plan with.
 
@@ -292,23 +297,19 @@ def is_mean(mean_s: float, ends_s: tuple[float, float]) -> bool:
     return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
 
 
-def fit_and_judge(
-    sample: Sample, mean_s: tuple[float, float] | None = None
-) -> tuple[list[Fit], dict[str, Verdict]]:
-    """Every law fitted: first the best, the others by AIC; and verdicts by name.
+def fit_and_judge(sample: Sample, mean_s: tuple[float, float] | None = None) -> list[Fit]:
+    """Every law fitted: first the best, the others by AIC.
 
     The best is the adequate one with the smallest AIC, or the one with the smallest AIC where none
     is adequate. Laws are judged by AIC, up to the first that is adequate. `mean_s`: as of `judge`.
     Raises as `fit_all`.
     """
-    fits, verdicts = fit_all(sample), dict[str, Verdict]()
-    for each in fits:
-        verdict = verdicts[each.law.distribution] = judge(sample, each, mean_s)
-        if verdict.adequate:
-            fits.remove(each)
-            fits.insert(0, each)
-            break
-    return fits, verdicts
+    fits = fit_all(sample)
+    for place, each in enumerate(fits):
+        fits[place] = judged = replace(each, verdict=judge(sample, each, mean_s))
+        if judged.verdict.adequate:
+            return [judged, *fits[:place], *fits[place + 1 :]]
+    return fits
 
 
 def simulated(like: Sample, law: Distribution, rng: np.random.Generator) -> Iterator[Sample]:
