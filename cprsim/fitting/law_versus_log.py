@@ -167,10 +167,9 @@ def of_own_law(fitted: LogFit, scenario: Scenario) -> LawVersusLog:
 def _compared(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> LawVersusLog:
     law = run(by_law, replications=REPLICATIONS).replications
     longest_s = float(law["wall_s"].max())
-    keys, log_jobs = log_keys(fitted), math.inf
+    log, keys, log_jobs = fitted.log, log_keys(fitted), math.inf
     parts, replications = [keys], REPLICATIONS
     if "trace" in keys:
-        log = fitted.source.failures()
         # A log of the job's own nodes is replayed unchanged: from evenly spaced times that leave
         # room until its end, if it has these nodes and is long enough. One of a whole system starts
         # each replication somewhere else by itself, and has stretches on nodes of their own.
