@@ -114,44 +114,35 @@ def fit(
 
 
 def fit_for(
-    scenario: "Scenario",
-    log: str | os.PathLike[str] | FailureLog,
-    *,
-    view: Look = "gaps",
-    nodes: int | None = None,
-    ties: views.Ties = "drop",
-    **taken: Any,
+    scenario: "Scenario", log: str | os.PathLike[str] | FailureLog | None = None, **taken: Any
 ) -> LogFit:
     """Fit a log as `fit`, for a job: of a larger system, the gaps of a job on its nodes.
 
-    Failures are shared out to the kinds of the job's nodes where the log hasn't any. Raises as
-    `fit`, and `UsageError` where the job has many more nodes than the log.
+    `taken`: as of `fit`. Without a `log` the one that `failures.log` of the scenario names, to hold
+    its law against: the keys that go with `failures.log` say what is taken of it, but what is given
+    here wins; where its law is one of nodes' lives these are fitted, else gaps. Failures are shared
+    out to the kinds of the job's nodes where the log hasn't any. Raises as `fit`, and `UsageError`
+    where the job has many more nodes than the log, or the scenario names none.
     """
+    if log is None:
+        failures = scenario.failures
+        log = failures.log
+        if log is None:
+            raise UsageError(
+                "the scenario names no log to hold its law against; name one as LOG, or as "
+                "failures.log"
+            )
+        named = {key: each for key, each in failures.mapping().items() if key in _TAKEN}
+        named |= {"view": "uptime"} if failures.per == "node" else {}
+        taken = named | {key: each for key, each in taken.items() if each}
+    view, nodes = taken.pop("view", "gaps"), taken.pop("nodes", None)
+    ties = taken.pop("ties", "drop")
     _check_look(view, ties)
     source = LogSource.from_options(log, **taken)
     if nodes is None:
         nodes = _nodes_to_fit(source, view, scenario)
         view = view if nodes is None else "job"
     return of_job(_fitted(source, view, nodes, ties), scenario)
-
-
-def fit_named(scenario: "Scenario", **taken: Any) -> LogFit:
-    """Fit the log that `failures.log` of a scenario names, as `fit_for`, to hold its law against.
-
-    The keys that go with `failures.log` say what is taken of it; what is given here wins. Where its
-    law is one of nodes' lives these are fitted, else gaps. Raises as `fit_for`, and `UsageError`
-    where the scenario names no log.
-    """
-    failures = scenario.failures
-    if failures.log is None:
-        raise UsageError(
-            "the scenario names no log to hold its law against; name one as LOG, or as failures.log"
-        )
-    named = {key: each for key, each in failures.mapping().items() if key in _TAKEN}
-    named["view"] = "uptime" if failures.per == "node" else "gaps"
-    return fit_for(
-        scenario, failures.log, **named | {key: each for key, each in taken.items() if each}
-    )
 
 
 def of_job(fitted: LogFit, scenario: "Scenario") -> LogFit:
