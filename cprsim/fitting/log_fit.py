@@ -259,7 +259,7 @@ class LogFit:
         found, repairs, medians = self.repairs, None, dict[str, float]()
         if found is not None:
             repairs = found.sample, found.fits, found.is_adequate
-            medians = {each.cause: each.median_s for each in found.causes}
+            medians = {cause: each.median_s for cause, each in found.causes.items()}
         causes = Counter({each or NO_CAUSE: n for each, n in self.causes.items()})
         counts = dict(causes.most_common(MOST_CAUSES))
         # The others are the same ones where the causes of outages are as common.

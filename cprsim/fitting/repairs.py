@@ -39,12 +39,11 @@ class RepairFit:
     """Outages, their durations, and laws fitted to these."""
 
     sample: Sample
-    #: The cause of these outages, or that of several that are rare; empty for all.
-    cause: str = ""
     #: Number of outages that are none of the sample, by reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
-    #: The same by cause, the commonest first; empty where the log has no causes, or one.
-    causes: tuple["RepairFit", ...] = ()
+    #: The same by cause, the commonest first and those that are rare together; empty where the log
+    #: has no causes, or one.
+    causes: Mapping[str, "RepairFit"] = field(default_factory=dict)
     #: Whether causes differ in their durations; None where fewer than two can be compared.
     test: LogRank | None = None
     #: Whether they are of nodes.
@@ -112,7 +111,8 @@ class RepairFit:
             p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
             differ = f"; repair times differ {chance} (log-rank test, {p})"
         lines = (
-            (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
+            (each.sample.n, f"{shortened(cause)}: {each.typical}")
+            for cause, each in self.causes.items()
         )
         return [*said, f"Outages by cause{differ}:", *count_lines(lines)]
 
@@ -131,7 +131,7 @@ class RepairFit:
         """
         found = self
         if cause and self.test is not None and self.test.is_sure:
-            ended = {each.cause: each for each in self.causes if each.sample.failures}
+            ended = {name: each for name, each in self.causes.items() if each.sample.failures}
             if cause not in ended and cause != OTHERS:
                 return ""
             found = ended.get(cause, self)
@@ -149,7 +149,7 @@ class RepairFit:
     def document(self) -> dict[str, Any]:
         """Return one JSON object; times in seconds."""
         by_cause = {
-            "causes": [{"cause": each.cause, **each.figures} for each in self.causes],
+            "causes": [{"cause": name, **each.figures} for name, each in self.causes.items()],
             "log_rank": self.test and self.test._asdict() | {"differ": self.test.is_sure},
         }
         return {
@@ -169,33 +169,33 @@ def repair_fit(log: FailureLog, of_processes: bool = False) -> RepairFit | None:
         return None
     counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
     left_out = {why: count for why, count in counts.items() if count}
-    return RepairFit(found.sample, "", left_out, *_by_cause(found), log.of_nodes)
+    return RepairFit(found.sample, left_out, *_by_cause(found), log.of_nodes)
 
 
-def _by_cause(found: RepairTimes) -> tuple[tuple[RepairFit, ...], LogRank | None]:
+def _by_cause(found: RepairTimes) -> tuple[dict[str, RepairFit], LogRank | None]:
     """Return outages by cause, and whether these differ; none where there is no cause, or one.
 
     Outages of a cause that began and ended together are one for the test: several nodes that were
     down by one fault are repaired at once.
     """
     if found.causes is None or len(set(found.causes)) < 2:
-        return (), None
+        return {}, None
     sample, causes = found.sample, pd.Series([cause or NO_CAUSE for cause in found.causes])
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
     outages = {"cause": groups, "began": found.began_s, "lasts": sample.durations_s}
     once = ~pd.DataFrame(outages).duplicated()
-    shown, compared = list[RepairFit](), list[Sample]()
+    shown, compared = dict[str, RepairFit](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
         mine = groups == cause
         every, singly = (
             Sample(sample.durations_s[rows], sample.observed[rows])
             for rows in (mine.to_numpy(), (mine & once).to_numpy())
         )
-        shown.append(RepairFit(every, cause))
+        shown[cause] = RepairFit(every)
         if singly.failures >= _FEWEST:
             compared.append(singly)
-    return tuple(shown), log_rank(compared)
+    return shown, log_rank(compared)
 
 
 def planned_note(log: FailureLog) -> str:
