@@ -87,7 +87,7 @@ class LogFit:
 
     @cached_property
     def at_once(self) -> dict[int, int]:
-        """How many nodes fail at one instant, and how often."""
+        """Numbers of nodes that fail at one instant, and how often each does."""
         struck = self.log if self.look == "uptime" else self._together
         return sizes(struck) if struck.of_nodes else {}
 
@@ -98,12 +98,12 @@ class LogFit:
 
     @cached_property
     def dependence(self) -> Dependence | None:
-        """Whether durations depend on the one before."""
+        """Dependence of durations on the one before."""
         return dependence(self.view.sequences, self.view.sample.n)
 
     @cached_property
     def trend(self) -> Trend | None:
-        """Whether failures become rarer: of a node, where nodes came and went; else of all."""
+        """Trend of failures: of those of a node, where nodes came and went; else of all."""
         log = self._together
         ends_s = (log.came_s, log.left_s) if self.look == "uptime" else (None, None)
         return trend(log.times_s, log.span_s, *ends_s, log.start_s)
@@ -116,17 +116,17 @@ class LogFit:
 
     @cached_property
     def node_failures(self) -> NodeFailures | None:
-        """How often nodes fail, how unevenly and how often together."""
+        """Failures of nodes: their rate, how uneven it is, and how many come together."""
         return node_failures(self.log, self.source.coalesce_s or WITHIN_S)
 
     @cached_property
     def repairs(self) -> RepairFit | None:
-        """How long nodes are down."""
+        """Outages of nodes, and laws of these."""
         return repair_fit(self.log, of_processes=False)
 
     @cached_property
     def restarts(self) -> RepairFit | None:
-        """How long nodes are down where only processes failed."""
+        """Outages where only processes failed, and laws of these."""
         return repair_fit(self.log, of_processes=True)
 
     def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:

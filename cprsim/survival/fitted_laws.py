@@ -40,13 +40,12 @@ def distances(curve: KaplanMeier, law: Distribution) -> tuple[float, float]:
     """Largest distance between the curve and the law's survival, and its root mean square, 0 to 1.
 
     The largest is over all durations up to the longest, on both sides of each step; of lives that
-    reach the age at which the curve begins. The root mean square is
-    on 500 times spread evenly from where the curve begins to its 99th percentile (interpolated
-    between its steps), or to the longest duration where fewer have failed by then: the RMSE of
-    Maeng et al.,
-    "CPR: Understanding and Improving Failure Tolerant Training for Deep Learning Recommendation"
-    (MLSys 2021). Times, not failures, have equal weight: where most gaps are short and
-    a few very long, it says little about the short ones, and the largest distance all the more.
+    reach the age at which the curve begins. The root mean square is on 500 times spread evenly from
+    where the curve begins to its 99th percentile (interpolated between its steps), or to the
+    longest duration where fewer have failed by then: the RMSE of Maeng et al., "CPR: Understanding
+    and Improving Failure Tolerant Training for Deep Learning Recommendation" (MLSys 2021). Times,
+    not failures, have equal weight: where most gaps are short and a few very long, it says little
+    about the short ones, and the largest distance all the more.
     """
     after = survival(law, curve.times_s, curve.from_s)
     before = np.concatenate(([1.0], curve.survival[:-1]))
