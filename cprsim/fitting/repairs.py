@@ -1,6 +1,5 @@
 """Repairs in a log: how long nodes are down, by cause, and laws of that."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -222,15 +221,6 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
     every = [(f"{count:,}", what) for count, what in rows]
     width = max((len(count) for count, _ in every), default=0)
     return [f"  {count:>{width}} {what}" for count, what in every]
-
-
-def inline(value: object) -> str:
-    """Return a value as TOML on one line."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(inline, value))}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(value: float) -> float:
