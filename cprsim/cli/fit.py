@@ -192,7 +192,7 @@ def _own_law(asked: Any, taken: dict[str, Any]) -> None:
     """Print how the law of a scenario compares with the log that it names."""
     from cprsim.errors import UsageError
     from cprsim.fitting.display import comparison_table
-    from cprsim.fitting.fit_log import fit_named
+    from cprsim.fitting.fit_log import fit_for
     from cprsim.fitting.law_versus_log import of_own_law
     from cprsim.scenario import load_scenario
 
@@ -200,4 +200,4 @@ def _own_law(asked: Any, taken: dict[str, Any]) -> None:
         raise UsageError("--toml prints the law of a new fit; name its LOG")
     job = load_scenario(asked.for_job)
     given = {key: each for key, each in taken.items() if _BY_ITSELF.get(key) != each}
-    asked.print(of_own_law(fit_named(job, **given), job), comparison_table)
+    asked.print(of_own_law(fit_for(job, **given), job), comparison_table)

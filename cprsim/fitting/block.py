@@ -1,5 +1,6 @@
 """The `[failures]` block of a scenario that a fit makes: its law, or the log itself."""
 
+import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cprsim.basics import units
 from cprsim.failures.logs.options import written
 from cprsim.failures.logs.readers import READERS
-from cprsim.fitting.repairs import inline
-from cprsim.fitting.strikes import RepairOf, failure_keys, without_hits
+from cprsim.fitting.strikes import RepairOf, failure_keys
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def block(fitted: "LogFit", has_repairs: bool = True) -> str:
     values = {key: each for key, each in keys.items() if key not in tables}
     lines.append(tomli_w.dumps({"failures": values}).rstrip())
     if causes:
-        lines += ["causes = [", *(f"    {inline(each)}," for each in causes), "]"]
+        lines += ["causes = [", *(f"    {_inline(each)}," for each in causes), "]"]
     if tables:
         lines += ["", tomli_w.dumps({"failures": tables}).rstrip()]
     if has_repairs and "trace" in keys and fitted.repairs is not None:
@@ -102,16 +102,24 @@ def gap_keys(fitted: "LogFit") -> dict[str, Any]:
 def _per(fitted: "LogFit", repair_of: RepairOf | None = None) -> dict[str, Any]:
     """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
     lives = fitted.view.per == "node"
-    struck = failure_keys(fitted.strikes, fitted.kinds, repair_of)
     told: dict[str, Any] = {
         "per": fitted.view.per,
         "ages": "stationary" if lives else None,
-        **(without_hits(struck) if lives else struck),
+        **failure_keys(fitted.strikes, fitted.kinds, repair_of, lives),
     }
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law
         told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     return {key: each for key, each in told.items() if each}
+
+
+def _inline(value: object) -> str:
+    """Return a value as TOML on one line."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_inline(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(seconds: float) -> str:

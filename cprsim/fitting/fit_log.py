@@ -11,27 +11,16 @@ import numpy as np
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import read_intervals
-from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.node_failures import (
-    WITHIN_S,
-    Attendance,
-    coincidence,
-    node_failures,
-    rack_bursts,
-    sizes,
-)
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import Attendance, coincidence, rack_bursts
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.frailty_fit import frailty_fit
-from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.log_notes import COALESCED, too_little
-from cprsim.fitting.repairs import repairs_and_restarts
 from cprsim.fitting.strikes import at_most, strikes, strikes_of_job
-from cprsim.survival.fitted_laws import Fit, Verdict, check_failures, check_spread, fit_and_judge
+from cprsim.survival.fitted_laws import Verdict, check_failures, check_spread, fit_and_judge
 from cprsim.survival.fitted_laws import fit as fit_law
-from cprsim.survival.order import dependence, trend
-from cprsim.survival.sample import Sample
 
 if TYPE_CHECKING:
     from cprsim.scenario import Scenario
@@ -40,6 +29,8 @@ if TYPE_CHECKING:
 _TAKEN: Final = ("reader", "system", "columns", "rules", "window", "coalesce", "exclude_worst")
 #: More nodes than fail in a log, and yet the same cluster: some never fail.
 _SAME_SIZE: Final = 1.5
+#: The names that `[failures.hits.weights]` has for kinds of nodes.
+_KINDS: Final = {"parameter_server": "parameter_servers", "trainer": "trainers"}
 
 
 def fit(
@@ -118,48 +109,39 @@ def fit(
     source = LogSource.from_options(
         log, reader, system, window, coalesce, population, columns, exclude_worst, rules
     )
-    return _fit_source(source, view, nodes, ties)
+    return _fitted(source, view, nodes, ties)
 
 
 def fit_for(
-    scenario: "Scenario",
-    log: str | os.PathLike[str] | FailureLog,
-    *,
-    view: Look = "gaps",
-    nodes: int | None = None,
-    ties: views.Ties = "drop",
-    **taken: Any,
+    scenario: "Scenario", log: str | os.PathLike[str] | FailureLog | None = None, **taken: Any
 ) -> LogFit:
     """Fit a log as `fit`, for a job: of a larger system, the gaps of a job on its nodes.
 
-    Failures are shared out to the kinds of the job's nodes where the log hasn't any. Raises as
-    `fit`, and `UsageError` where the job has many more nodes than the log.
+    `taken`: as of `fit`. Without a `log` the one that `failures.log` of the scenario names, to hold
+    its law against: the keys that go with `failures.log` say what is taken of it, but what is given
+    here wins; where its law is one of nodes' lives these are fitted, else gaps. Failures are shared
+    out to the kinds of the job's nodes where the log hasn't any. Raises as `fit`, and `UsageError`
+    where the job has many more nodes than the log, or the scenario names none.
     """
+    if log is None:
+        failures = scenario.failures
+        log = failures.log
+        if log is None:
+            raise UsageError(
+                "the scenario names no log to hold its law against; name one as LOG, or as "
+                "failures.log"
+            )
+        named = {key: each for key, each in failures.mapping().items() if key in _TAKEN}
+        named |= {"view": "uptime"} if failures.per == "node" else {}
+        taken = named | {key: each for key, each in taken.items() if each}
+    view, nodes = taken.pop("view", "gaps"), taken.pop("nodes", None)
+    ties = taken.pop("ties", "drop")
     _check_look(view, ties)
     source = LogSource.from_options(log, **taken)
     if nodes is None:
         nodes = _nodes_to_fit(source, view, scenario)
         view = view if nodes is None else "job"
-    return of_job(_fit_source(source, view, nodes, ties), scenario)
-
-
-def fit_named(scenario: "Scenario", **taken: Any) -> LogFit:
-    """Fit the log that `failures.log` of a scenario names, as `fit_for`, to hold its law against.
-
-    The keys that go with `failures.log` say what is taken of it; what is given here wins. Where its
-    law is one of nodes' lives these are fitted, else gaps. Raises as `fit_for`, and `UsageError`
-    where the scenario names no log.
-    """
-    failures = scenario.failures
-    if failures.log is None:
-        raise UsageError(
-            "the scenario names no log to hold its law against; name one as LOG, or as failures.log"
-        )
-    named = {key: each for key, each in failures.mapping().items() if key in _TAKEN}
-    named["view"] = "uptime" if failures.per == "node" else "gaps"
-    return fit_for(
-        scenario, failures.log, **named | {key: each for key, each in taken.items() if each}
-    )
+    return of_job(_fitted(source, view, nodes, ties), scenario)
 
 
 def of_job(fitted: LogFit, scenario: "Scenario") -> LogFit:
@@ -202,9 +184,37 @@ def _check_look(view: str, ties: str) -> None:
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
 
 
-def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
-    if source.reader == "intervals":
-        return _of_intervals(source, view, nodes, ties)
+def _fitted(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
+    """Fit laws to what is seen of a log.
+
+    Of durations that are all alike the exponential law, which is not adequate. Raises `LogError` if
+    durations are too few; with what was left out, since that may be why.
+    """
+    of_what = _of_durations if source.reader == "intervals" else _of_failures
+    log, seen, more = of_what(source, view, nodes, ties)
+    look: Look = "uptime" if seen.per == "node" else view
+    left_out = seen.left_out
+    if left_out and look != "uptime" and source.coalesce_s is not None:
+        left_out = {COALESCED: seen.ties}
+    dropped = {**log.dropped, **log.unused, **left_out}
+    sample, time = seen.sample, seen.node_time
+    try:
+        check_failures(sample)
+    except LogError as error:
+        raise LogError(too_little(source.path, log.rows, dropped, str(error))) from None
+    try:
+        check_spread(sample)
+    except LogError as error:
+        fits = [replace(fit_law(sample, "exponential"), verdict=Verdict(False, str(error)))]
+    else:
+        fits = fit_and_judge(sample, None if time is None else (time.low_s, time.high_s))
+    return LogFit(source, look, log, seen, fits, dropped, **more)
+
+
+def _of_failures(
+    source: LogSource, view: Look, nodes: int | None, ties: views.Ties
+) -> tuple[FailureLog, views.View, dict[str, Any]]:
+    """The failures of a log, what is seen of them, and further fields of `LogFit`."""
     if view == "job" and nodes is None:
         raise UsageError("view 'job' needs nodes: how many the job runs on")
     if view != "job" and nodes is not None:
@@ -212,78 +222,40 @@ def _fit_source(source: LogSource, view: Look, nodes: int | None, ties: views.Ti
     if ties == "keep" and (view == "uptime" or source.coalesce_s is not None):
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
-    failures, within_s = source.failures(), source.coalesce_s
-    if not failures.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
+    log, within_s = source.failures(), source.coalesce_s
+    if not log.of_nodes and (view != "gaps" or source.population or source.exclude_worst):
         asked = "population" if source.population else "exclude_worst"
         raise UsageError(
             f"{source.path}: has no column of nodes, which "
             f"{asked if view == 'gaps' else f'view {view!r}'} needs; name it with --node-column, "
             "or leave that out"
         )
-    if view == "uptime" and within_s is not None and failures.racks is None:
+    if view == "uptime" and within_s is not None and log.racks is None:
         raise UsageError(
             "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; "
             "leave it out"
         )
-    together, bursts = failures, None
-    if within_s is not None:
-        together = failures.coalesced(within_s)
-        bursts = None if failures.racks is None else rack_bursts(failures, within_s)
-    fields: dict[str, Any] = {}
+    bursts = None if within_s is None or log.racks is None else rack_bursts(log, within_s)
+    more: dict[str, Any] = {"bursts": bursts}
     if view == "uptime":
-        own = np.ones(len(failures), np.bool_) if bursts is None else ~bursts.members
-        seen, struck = views.uptimes(failures, own), failures
-        left_out = dict(seen.left_out)
-        fields["coincidence"] = coincidence(failures, own)
+        own = np.ones(len(log), np.bool_) if bursts is None else ~bursts.members
+        seen = views.uptimes(log, own)
+        more |= {"strikes": strikes(log), "coincidence": coincidence(log, own)}
         if seen.node_time is not None:
-            fields["frailty"] = frailty_fit(failures, own, seen.sample, seen.node_time)
-    else:
-        struck = together
-        seen = views.gaps(struck, ties) if nodes is None else views.job_gaps(struck, nodes, ties)
-        left_out = dict(seen.left_out)
-        if within_s is not None and left_out:
-            left_out = {COALESCED: seen.ties}
-        fields["kinds"] = _kinds(failures)
-    dropped = {**failures.dropped, **failures.unused, **left_out}
-    mean_s = None if seen.node_time is None else (seen.node_time.low_s, seen.node_time.high_s)
-    fits, verdicts = _laws(source, seen.sample, mean_s, failures.rows, dropped)
-    if view == "gaps":
-        fields["job_lengths"] = job_lengths(seen.sequences[0], fits[0].law)
-    repairs, restarts = repairs_and_restarts(failures)
-    # The trend is of a node, where nodes came and went; else of the system.
-    came_s, left_s = (together.came_s, together.left_s) if view == "uptime" else (None, None)
-    return LogFit(
-        source=source,
-        look=view,
-        view=seen,
-        fits=fits,
-        verdicts=verdicts,
-        dependence=dependence(seen.sequences, seen.sample.n),
-        bursts=bursts,
-        dropped=dropped,
-        at_once=sizes(struck) if failures.of_nodes else {},
-        told=failures.notes,
-        strikes=strikes(struck) if nodes is None else strikes_of_job(struck, nodes),
-        trend=trend(together.times_s, together.span_s, came_s, left_s, together.start_s),
-        repairs=repairs,
-        restarts=restarts,
-        causes=Counter(failures.causes or ()),
-        planned=failures.planned,
-        rows=failures.rows,
-        columns=failures.columns,
-        node_failures=node_failures(failures, within_s or WITHIN_S),
-        **fields,
-    )
+            more["frailty"] = frailty_fit(log, own, seen.sample, seen.node_time)
+        return log, seen, more
+    struck, counts = log.coalesced(within_s or 0.0), Counter(log.kinds or ())
+    more["kinds"] = {name: counts[kind] for kind, name in _KINDS.items() if counts[kind]}
+    if nodes is None:
+        return log, views.gaps(struck, ties), more | {"strikes": strikes(struck)}
+    seen = views.job_gaps(struck, nodes, ties)
+    return log, seen, more | {"strikes": strikes_of_job(struck, nodes)}
 
 
-def _kinds(log: FailureLog) -> dict[str, int]:
-    """Count failures of each kind of node, by the names of weights of `[failures.hits]`."""
-    counts = Counter(log.kinds or ())
-    names = {"parameter_server": "parameter_servers", "trainer": "trainers"}
-    return {name: counts[kind] for kind, name in names.items() if counts[kind]}
-
-
-def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
+def _of_durations(
+    source: LogSource, view: Look, nodes: int | None, ties: views.Ties
+) -> tuple[FailureLog, views.View, dict[str, Any]]:
+    """A log without a failure, the durations that somebody has measured, and no more fields."""
     columns = {} if source.columns is None else source.columns.mapping()
     rules = source.rules or Rules()
     given = {
@@ -303,33 +275,7 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
                 f"{name} does not go with reader 'intervals', whose durations are fitted as they "
                 "are; leave it out"
             )
-    intervals = read_intervals(source.path, source.columns, rules)
-    seen = views.durations(intervals, ties)
-    dropped = {**intervals.dropped, **seen.left_out}
-    fits, verdicts = _laws(source, seen.sample, None, intervals.rows, dropped)
-    look: Look = "uptime" if intervals.of_nodes else view
-    fitted = LogFit(source, look, seen, fits, verdicts, dropped)
-    return replace(fitted, told=intervals.notes, rows=intervals.rows)
-
-
-def _laws(
-    source: LogSource,
-    sample: Sample,
-    mean_s: tuple[float, float] | None,
-    rows: Rows | None,
-    dropped: Mapping[str, int],
-) -> tuple[list[Fit], dict[str, Verdict]]:
-    """Return the laws, the best first, and verdicts on them.
-
-    Of durations that are all alike the exponential law, which is not adequate. Raises `LogError` if
-    durations are too few; with what was left out, since that may be why.
-    """
-    try:
-        check_failures(sample)
-    except LogError as error:
-        raise LogError(too_little(source.path, rows, dropped, str(error))) from None
-    try:
-        check_spread(sample)
-    except LogError as error:
-        return [fit_law(sample, "exponential")], {"exponential": Verdict(False, str(error))}
-    return fit_and_judge(sample, mean_s)
+    found = read_intervals(source.path, source.columns, rules)
+    none = FailureLog(np.empty(0), np.empty(0, np.int64), 0.0, 0.0, of_nodes=False)
+    log = replace(none, dropped=found.dropped, notes=found.notes, rows=found.rows)
+    return log, views.durations(found, ties), {}

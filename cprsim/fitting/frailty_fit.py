@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
@@ -20,54 +21,40 @@ from cprsim.survival.sample import Floats, Sample
 #: Fewest nodes, and failures, of which a frailty is fitted.
 _FEWEST: Final = 20
 _LOGS: Final = 199
-_SEED: Final = 0
 _ENDS: Final = (0.025, 0.975)
 
 
-@dataclass(frozen=True)
-class NodeModel:
-    """Nodes that are of any age when they come, and down for a while after each failure.
+def simulated(
+    law: Distribution,
+    variance: float,
+    span_s: Floats,
+    outages: KaplanMeier | None,
+    seed: int = 0,
+    logs: int = _LOGS,
+) -> tuple[NDArray[np.int64], list[Sample]]:
+    """Logs of nodes of any age: failures of each, shape (logs, nodes), and their later lives.
 
-    `variance`: of the gamma factor on each node's pace; 0 where all are alike. `outages`: of how
-    long they are down; None where they are up again at once.
+    `variance`: of the gamma factor on each node's pace; 0 where all are alike. `span_s`: how long
+    each node is watched, shape (nodes,). `outages`: of how long they are down; None where they are
+    up again at once. As in a log, the time up to a node's first failure is none of its lives; a log
+    of which no life failed has no sample.
     """
-
-    law: Distribution
-    variance: float
-    nodes: int
-    span_s: float | Floats  # of all, or of each, shape (nodes,)
-    outages: KaplanMeier | None
-
-    def logs(self, count: int, seed: int) -> tuple[NDArray[np.int64], list[Sample]]:
-        """So many logs: failures of each node, shape (count, nodes), and the later lives of each.
-
-        As in a log, the time up to a node's first failure is none of its lives.
-        """
-        rng, size = np.random.default_rng(seed), (count, self.nodes)
-        pace = rng.gamma(1 / self.variance, self.variance, size) if self.variance else np.ones(size)
-        at_s = self.law.sample_left(rng, size) / np.maximum(pace, np.finfo(float).tiny)
-        span_s = np.broadcast_to(self.span_s, self.nodes)
-        log, node = np.nonzero(at_s < span_s)
-        at_s, pace, failures = at_s[log, node], pace[log, node], np.zeros(size, np.int64)
-        lives = [(np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_))]
-        while len(log):
-            np.add.at(failures, (log, node), 1)
-            up_s = at_s + (0.0 if self.outages is None else self.outages.sample(rng, len(log)))
-            at_s = up_s + np.maximum(self.law.sample(rng, len(log)), np.finfo(float).tiny) / pace
-            failed, lasted_s = at_s < span_s[node], np.minimum(at_s, span_s[node]) - up_s
-            lived = lasted_s > 0
-            lives.append((log[lived], lasted_s[lived], failed[lived]))
-            log, node, at_s, pace = log[failed], node[failed], at_s[failed], pace[failed]
-        return failures, _samples(count, *map(np.concatenate, zip(*lives, strict=True)))
-
-
-def _samples(
-    count: int, log: NDArray[np.int64], lasted_s: Floats, observed: NDArray[np.bool_]
-) -> list[Sample]:
-    """Return the sample of each log that has any life that failed."""
-    order = np.argsort(log, kind="stable")
-    by_log = np.split(order, np.searchsorted(log[order], np.arange(1, count)))
-    return [Sample(lasted_s[rows], observed[rows]) for rows in by_log if observed[rows].any()]
+    rng, size = np.random.default_rng(seed), (logs, len(span_s))
+    pace = rng.gamma(1 / variance, variance, size) if variance else np.ones(size)
+    at_s = law.sample_left(rng, size) / np.maximum(pace, np.finfo(float).tiny)
+    log, node = np.nonzero(at_s < span_s)
+    at_s, pace, failures = at_s[log, node], pace[log, node], np.zeros(size, np.int64)
+    lives = []
+    while len(log):
+        np.add.at(failures, (log, node), 1)
+        up_s = at_s + (0.0 if outages is None else outages.durations(rng.random(len(log))))
+        at_s = up_s + np.maximum(law.sample(rng, len(log)), np.finfo(float).tiny) / pace
+        failed, lasted_s = at_s < span_s[node], np.minimum(at_s, span_s[node]) - up_s
+        lives.append(pd.DataFrame({"log": log, "s": lasted_s, "failed": failed})[lasted_s > 0])
+        log, node, at_s, pace = log[failed], node[failed], at_s[failed], pace[failed]
+    by_log = pd.concat(lives).groupby("log") if lives else ()
+    samples = [Sample(own["s"].to_numpy(), own["failed"].to_numpy()) for _, own in by_log]
+    return failures, [each for each in samples if each.failures]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,24 +162,23 @@ def frailty_fit(
         return None
     found = fit_frailty(seen)
     down, span_s = repair_times(log), log.until_s - log.start_s
-    spans_s = span_s if log.came_s is None or log.left_s is None else log.left_s - log.came_s
+    spans_s = np.full(seen.nodes, span_s)
+    if log.came_s is not None and log.left_s is not None:
+        spans_s = np.broadcast_to(log.left_s - log.came_s, seen.nodes)
     outages = None if down is None else KaplanMeier.from_sample(down.sample)
-
-    def simulated(law: Distribution, variance: float) -> tuple[NDArray[np.int64], list[Sample]]:
-        return NodeModel(law, variance, seen.nodes, spans_s, outages).logs(_LOGS, _SEED)
-
-    failures, samples = simulated(found.law, found.variance * found.is_sure)
-    counts = np.bincount(seen.node[seen.observed], minlength=seen.nodes) + seen.failed
+    failures, samples = simulated(found.law, found.variance * found.is_sure, spans_s, outages)
     ks, by_chance = _distance(lives, samples)
     low, high = np.quantile(failures.max(axis=1), _ENDS).tolist()
-    has_mean = is_mean(found.law.expected_s, (time.low_s, time.high_s))
-    worst = int(counts.max())
+    has_mean, worst = (
+        is_mean(found.law.expected_s, (time.low_s, time.high_s)),
+        int(seen.ended.max()),
+    )
     return FrailtyFit(
         found=found,
         nodes=seen.nodes,
-        share=worst_share(counts),
+        share=worst_share(seen.ended),
         frail=_interval(failures),
-        alike=_interval(simulated(found.alike, 0.0)[0]),
+        alike=_interval(simulated(found.alike, 0.0, spans_s, outages)[0]),
         worst=worst,
         frail_worst=(low, high),
         ks=ks,

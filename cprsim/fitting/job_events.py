@@ -52,42 +52,37 @@ class _Event(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """A step that was reached at an instant, s."""
+    """A step that was reached at an instant, s; or how far two of them are apart."""
 
     at_s: float
     step: float
 
 
+def _apart(points: Sequence[Progress]) -> list[Progress]:
+    """Return how far each point is from the one before it."""
+    return [Progress(b.at_s - a.at_s, b.step - a.step) for a, b in pairwise(points)]
+
+
 class Attempt(NamedTuple):
     """From one start of the job to the next, or to its end.
 
-    `starts`: how often processes were started, by the node that was most often. `loaded`: the first
-    load, None without one. `saves`: in order. `stopped_s`: the first event of a failure, or of the
-    end, after which nothing was reached; None where there is none. `until_s`: the next start.
+    `starts`: how often processes were started, by the node that was most often. `points`: the first
+    load and the saves, in order; without a load the start, at the step that saves lead back to.
+    `stopped_s`: the first event of a failure, or of the end, after which nothing was reached; None
+    where there is none. `until_s`: the next start.
     """
 
     started_s: float
     starts: int
-    loaded: Progress | None
-    saves: tuple[Progress, ...]
+    is_loaded: bool
+    points: tuple[Progress, ...]
     stopped_s: float | None
     until_s: float
 
     @property
-    def points(self) -> list[Progress]:
-        """Points that it reached: its load, and its saves."""
-        return [*([] if self.loaded is None else [self.loaded]), *self.saves]
-
-    @property
-    def last_s(self) -> float:
-        """When it last reached anything, s."""
-        return self.points[-1].at_s if self.points else self.started_s
-
-    @property
-    def step_before(self) -> float:
-        """The step at which an attempt without a load began, if its saves are alike."""
-        first, *more = self.saves
-        return max(2 * first.step - more[0].step, 0.0) if more else first.step
+    def saves(self) -> tuple[Progress, ...]:
+        """Its saves, in order."""
+        return self.points[1:]
 
 
 @dataclass(frozen=True)
@@ -108,8 +103,7 @@ class JobEvents:
     def steps(self) -> float:
         """Steps that were trained and kept."""
         reached = [each.step for attempt in self.attempts for each in attempt.points]
-        first = next(each for each in self.attempts if each.points)
-        return max(reached) - (first.step_before if first.loaded is None else reached[0])
+        return max(reached) - reached[0]
 
     @property
     def useful_s(self) -> float:
@@ -126,10 +120,9 @@ class JobEvents:
         """Attempts that never got to a save."""
         return sum(not each.saves for each in self.attempts)
 
-    @property
-    def in_a_row(self) -> list[tuple[Progress, Progress]]:
-        """Saves, each with the next of its attempt."""
-        return [pair for each in self.attempts for pair in pairwise(each.saves)]
+    def beyond_s(self, apart: Progress) -> float:
+        """Return what it took beyond the training of its steps, s."""
+        return apart.at_s - apart.step * self.step_s
 
     def document(self) -> dict[str, Any]:
         """Return one JSON object."""
@@ -162,15 +155,39 @@ class JobEvents:
             if not each.saves:
                 found["no_save"] += each.until_s - each.started_s
                 continue
-            found["unsaved"] += each.until_s - each.last_s
-            first = each.loaded or Progress(each.started_s, each.step_before)
-            found["start"] += first.at_s - each.started_s
-            for place, (before, after) in enumerate(pairwise([first, *each.saves])):
-                steps_s = (after.step - before.step) * self.step_s
-                trained_s += steps_s
-                found["save" if place else "warm_up"] += after.at_s - before.at_s - steps_s
+            found["unsaved"] += each.until_s - each.points[-1].at_s
+            found["start"] += each.points[0].at_s - each.started_s
+            for place, apart in enumerate(_apart(each.points)):
+                trained_s += apart.step * self.step_s
+                found["save" if place else "warm_up"] += self.beyond_s(apart)
         kept_s = self.useful_s
         return {"train": kept_s, "retrained": trained_s - kept_s, **found}
+
+    def interruptions(self) -> list[tuple[float, float]]:
+        """Return when training was interrupted, and how long after that it was started again, s.
+
+        Starts that reach nothing prolong the one before. Where no event says when training stopped,
+        it is taken to have stopped in the middle of what a further save would have taken, or of the
+        time until the next start, if that is shorter.
+        """
+        period_s = median(each.at_s for each in save_to_save(self.attempts))
+        found: list[tuple[float, float]] = []
+        for attempt, after in pairwise(self.attempts):
+            at_s = attempt.stopped_s
+            if not attempt.points:
+                if not found:
+                    continue
+                at_s, _ = found.pop()
+            elif at_s is None:
+                last_s = attempt.points[-1].at_s
+                at_s = last_s + min(period_s, attempt.until_s - last_s) / 2
+            found.append((at_s, after.started_s - at_s))
+        return found
+
+
+def save_to_save(attempts: Sequence[Attempt]) -> list[Progress]:
+    """Return the time and the steps from each save to the next of its attempt."""
+    return [apart for each in attempts for apart in _apart(each.saves)]
 
 
 def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
@@ -181,17 +198,13 @@ def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
     """
     name = os.fspath(path)
     events = sorted(_events(name), key=lambda each: each.at_s)
-    if not events or not any(each.kind == "started" for each in events):
+    if not any(each.kind == "started" for each in events):
         raise LogError(f"{name}: has no event of a start (event_type = job_started)")
     first_s = events[0].at_s
+    events = [each._replace(at_s=each.at_s - first_s) for each in events]
     nodes = len({each.node for each in events if each.node})
-    attempts = tuple(_attempts([e._replace(at_s=e.at_s - first_s) for e in events]))
-    paces = [
-        (after.at_s - before.at_s) / (after.step - before.step)
-        for each in attempts
-        for before, after in pairwise(each.saves)
-        if after.step > before.step
-    ]
+    attempts = tuple(_attempts(events))
+    paces = [each.at_s / each.step for each in save_to_save(attempts) if each.step > 0]
     if not paces:
         raise LogError(f"{name}: has no two saves in a row, so what a step takes is not known")
     pace_s = median(paces) if step_s is None else step_s
@@ -200,14 +213,13 @@ def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
             f"{name}: a step of {format_duration(pace_s)} does not fit the log, in which one takes "
             f"{format_duration(median(paces))} from save to save"
         )
-    return JobEvents(name, max(nodes, 1), attempts, events[-1].at_s - first_s, pace_s)
+    return JobEvents(name, max(nodes, 1), attempts, events[-1].at_s, pace_s)
 
 
 def is_events(path: LogPath) -> bool:
     """Return whether a log looks like an event log of a job: its first line of text is an event."""
     first = next((line for line in lines(path) if line.strip()), "")
-    found = _parsed(first)
-    return found is not None and _named(found, _KINDS) is not None
+    return _named(_parsed(first) or {}, _KINDS) is not None
 
 
 def _events(path: str) -> Iterator[_Event]:
@@ -220,13 +232,16 @@ def _events(path: str) -> Iterator[_Event]:
         kind, at = _named(found, _KINDS), _named(found, _TIMES)
         if kind is None or at is None:
             raise LogError(f"{path}, line {number}: has no event_type, or no timestamp")
-        known = next(
-            (name for name, words in _WORDS.items() if any(w in str(kind).lower() for w in words)),
-            None,
-        )
-        if known is not None:
-            node = found.get("node_rank", found.get("node", ""))
-            yield _Event(_seconds(at, path, number), known, _step(found), str(node))
+        said = str(kind).lower()
+        known = next((name for name, words in _WORDS.items() if any(w in said for w in words)), "")
+        if not known:
+            continue
+        try:
+            step = float(found.get("step", math.nan))
+        except (TypeError, ValueError):
+            step = math.nan
+        node = found.get("node_rank", found.get("node", ""))
+        yield _Event(_seconds(at, path, number), known, step, str(node))
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -239,13 +254,6 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 def _named(found: dict[str, Any], names: Sequence[str]) -> Any:
     return next((found[name] for name in names if name in found), None)
-
-
-def _step(found: dict[str, Any]) -> float:
-    try:
-        return float(found.get("step", math.nan))
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _seconds(at: Any, path: str, number: int) -> float:
@@ -266,101 +274,67 @@ def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
     ]
     for place, after in pairwise([*places, len(events)]):
         own = events[place:after]
-        until_s = events[after].at_s if after < len(events) else events[-1].at_s
         starts = Counter(each.node for each in own if each.kind == "started")
         saves, loads = (
             [Progress(e.at_s, e.step) for e in own if e.kind == kind and e.step >= 0]
             for kind in ("saved", "loaded")
         )
-        reached_s = max([own[0].at_s, *(e.at_s for e in (*saves, *loads))])
+        started_s, until_s = own[0].at_s, events[min(after, len(events) - 1)].at_s
+        reached_s = max([started_s, *(each.at_s for each in (*saves, *loads))])
         stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]
-        yield Attempt(
-            own[0].at_s,
-            max(starts.values()),
-            loads[0] if loads else None,
-            tuple(saves),
-            min(stops, default=None),
-            until_s,
-        )
+        first = loads[:1]
+        if saves and not loads:
+            every = saves[0].step - saves[1].step if saves[1:] else 0.0
+            first = [Progress(started_s, max(saves[0].step + every, 0.0))]
+        points, stopped_s = (*first, *saves), min(stops, default=None)
+        yield Attempt(started_s, max(starts.values()), bool(loads), points, stopped_s, until_s)
 
 
-class Interruption(NamedTuple):
-    """When training was interrupted, and how long after that the job was started again, s."""
+def scenario_of(
+    events: JobEvents, given: Mapping[str, Any], log: Path, knows_step: bool
+) -> Scenario:
+    """Return the job of an event log; its interruptions are written into the file `log`, a CSV.
 
-    at_s: float
-    down_s: float
+    Tables of a scenario that are `given` are added; costs that it gives win, and failures are those
+    of the log. No event says which node failed: all do in turn. Each node of the log holds a shard,
+    where `given` has no cluster.
 
-
-def interruptions(events: JobEvents) -> list[Interruption]:
-    """Return the interruptions of a job; starts that reach nothing prolong the one before.
-
-    Where no event says when training stopped, it is taken to have stopped in the middle of what a
-    further save would have taken, or of the time until the next start, if that is shorter.
+    Raises
+    ------
+    LogError
+        If the job was never interrupted.
+    UsageError
+        If saves take no time in this log, and nothing else is known of them.
     """
-    period_s = median(after.at_s - before.at_s for before, after in events.in_a_row)
-    found: list[Interruption] = []
-    for attempt, after in pairwise(events.attempts):
-        if not attempt.points:
-            if found:
-                last = found[-1]
-                found[-1] = last._replace(down_s=after.started_s - last.at_s)
-            continue
-        at_s = attempt.stopped_s
-        if at_s is None:
-            at_s = attempt.last_s + min(period_s, attempt.until_s - attempt.last_s) / 2
-        found.append(Interruption(at_s, after.started_s - at_s))
-    return found
-
-
-def tables_of(events: JobEvents, log: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of a scenario of that job; `log`: where its interruptions are written.
-
-    Tables of a scenario that are `given` are added; costs that it gives win, and
-    failures are those of the log. Each node of the log holds a shard, where `given` has no cluster.
-    Raises `LogError` if the job was never interrupted.
-    """
-    found = interruptions(events)
+    found = events.interruptions()
     if not found:
         raise LogError(f"{events.path}: the job was never interrupted, so there is nothing to play")
-    # Training from save to save, and the time that a save takes beyond it, in the median.
-    step = median(after.step - before.step for before, after in events.in_a_row)
-    beyond_s = median(
-        after.at_s - before.at_s - (after.step - before.step) * events.step_s
-        for before, after in events.in_a_row
-    )
-    waits = [_time(each.down_s) for each in found]
+    saves = save_to_save(events.attempts)
     costs = {
-        "save": _time(max(beyond_s, 0.0)),
+        "save": _time(max(median(map(events.beyond_s, saves)), 0.0)),
         "load": _time(_load_s(events)),
-        "reschedule": {"distribution": "empirical", "durations": waits},
+        "reschedule": {"distribution": "empirical", "durations": [_time(s) for _, s in found]},
         "detect": "0 s",  # what it took is in the waits
     }
     cluster = given.get("cluster") or {"parameter_servers": events.nodes}
-    logged = {"system": "full", "interval": _time(events.step_s * step)}
-    return {
+    interval = _time(events.step_s * median(each.step for each in saves))
+    tables = {
         "title": given.get("title") or f"The job of {Path(events.path).name}",
         **{name: given[name] for name in _BESIDE if name in given},
         "job": {**given.get("job", {}), "useful_time": _time(events.useful_s)},
         "cluster": cluster,
         "costs": {**costs, **given.get("costs", {})},
         "failures": {"trace": str(log), "reader": "csv"},
-        "policies": {AS_LOGGED: logged, **given.get("policies", {})},
+        "policies": {
+            AS_LOGGED: {"system": "full", "interval": interval},
+            **given.get("policies", {}),
+        },
     }
-
-
-def scenario_of(
-    events: JobEvents, given: Mapping[str, Any], log: Path, knows_step: bool
-) -> Scenario:
-    """Return the job of an event log; its interruptions are written into the file `log`.
-
-    Raises
-    ------
-    UsageError
-        If saves take no time in this log, and nothing else is known of them.
-    """
-    tables = tables_of(events, log, given)
-    cluster = tables["cluster"]
-    write_log(events, log, cluster.get("parameter_servers") if isinstance(cluster, dict) else None)
+    # What is no number of servers is the scenario's own fault.
+    servers = cluster.get("parameter_servers") if isinstance(cluster, dict) else None
+    nodes = servers if isinstance(servers, int) and servers > 0 else 1
+    rows = [f"{at_s:.3f},{place % nodes}" for place, (at_s, _) in enumerate(found)]
+    log.write_text("\n".join(["time_s,node", *rows, ""]), encoding="utf-8")
     try:
         return Scenario(**tables)
     except ScenarioError as error:
@@ -372,16 +346,6 @@ def scenario_of(
         ) from None
 
 
-def write_log(events: JobEvents, log: Path, servers: object) -> None:
-    """Write the interruptions as a CSV log; no event says which node failed: all do in turn.
-
-    `servers`: how many there are, as a scenario file says it; what is no number is its own fault.
-    """
-    nodes = servers if isinstance(servers, int) and servers > 0 else 1
-    rows = [f"{each.at_s:.3f},{place % nodes}" for place, each in enumerate(interruptions(events))]
-    log.write_text("\n".join(["time_s,node", *rows, ""]), encoding="utf-8")
-
-
 def _time(seconds: float) -> str:
     return format_exact(seconds, SECONDS)
 
@@ -391,13 +355,9 @@ def _load_s(events: JobEvents) -> float:
 
     The warm-up, what the first save comes later than its training, is the median of those seen.
     """
-    loads = [(each, each.loaded) for each in events.attempts if each.loaded is not None]
-    warm_ups_s = [
-        each.saves[0].at_s - loaded.at_s - (each.saves[0].step - loaded.step) * events.step_s
-        for each, loaded in loads
-        if each.saves
-    ]
-    if not loads:
+    loaded = [each for each in events.attempts if each.is_loaded]
+    if not loaded:
         return 0.0
-    started_s = fmean(loaded.at_s - each.started_s for each, loaded in loads)
-    return started_s + max(median(warm_ups_s or [0.0]), 0.0)
+    firsts = [apart for each in loaded for apart in _apart(each.points)[:1]]
+    started_s = fmean(each.points[0].at_s - each.started_s for each in loaded)
+    return started_s + max(median([*map(events.beyond_s, firsts)] or [0.0]), 0.0)

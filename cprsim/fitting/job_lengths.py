@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
@@ -20,53 +21,35 @@ _FEWEST, _MOST = 39, 199  # simulated logs
 _DRAWS: Final = 1_000_000  # gaps of all of them, about
 
 
-class JobLength(NamedTuple):
-    """Jobs of one length: how far their numbers of failures differ, in the log and by the law.
-
-    The length is in mean gaps between failures, which is its mean number of failures, and in
-    seconds. `log_sd`, `law_sd`: standard deviation of the number of failures of a job, in the log,
-    and in the mean of logs that are as long and follow the law; `by_chance`: that of the latter
-    from one such log to another.
-    """
-
-    gaps: int
-    length_s: float
-    log_sd: float
-    law_sd: float
-    by_chance: float
-
-    @property
-    def agrees(self) -> bool:
-        """Return whether the two are no farther apart than chance explains."""
-        return abs(self.log_sd - self.law_sd) <= _SURE * self.by_chance
-
-    def document(self) -> dict[str, Any]:
-        """Return one JSON object."""
-        return self._asdict() | {"agrees": self.agrees}
-
-    def __str__(self) -> str:
-        return f"{format_duration(self.length_s)} ({self.gaps} mean gaps)"
-
-
-def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> tuple[JobLength, ...]:
+def job_lengths(gaps_s: NDArray[np.float64], law: Distribution) -> pd.DataFrame:
     """Compare jobs that meet the failures of a log with jobs that meet those of its law.
 
     `gaps_s`: times between failures in the order in which they came, seconds, shape (n,). `law`: of
-    single gaps; gaps that follow it do not depend on each other. For each of `GAPS` that the log is
-    long enough for.
+    single gaps; gaps that follow it do not depend on each other. A row for each of `GAPS` that the
+    log is long enough for: the length in mean `gaps`, which is its mean number of failures, and in
+    seconds (`length_s`). `log_sd`, `law_sd`: standard deviation of the number of failures of a job,
+    in the log, and in the mean of logs that are as long and follow the law; `by_chance`: that of
+    the latter from one such log to another; `agrees`: whether chance explains how far the two are
+    apart.
     """
     mean_s, count = float(gaps_s.mean()), len(gaps_s)
     told = [gaps for gaps in GAPS if count >= _LONG * gaps]
     if not told:
-        return ()
+        return pd.DataFrame()
     rng = np.random.default_rng(_SEED)
     logs = min(max(_DRAWS // count, _FEWEST), _MOST)
     # A job is so many mean gaps of each log long: the mean of the law is not judged.
-    drawn = np.array([_spreads(law.sample(rng, count), told) for _ in range(logs)])
-    return tuple(
-        JobLength(gaps, gaps * mean_s, spread, float(by_law.mean()), float(by_law.std(ddof=1)))
-        for gaps, spread, by_law in zip(told, _spreads(gaps_s, told), drawn.T, strict=True)
+    drawn = np.array([_spreads(law.sample(rng, count), told) for _ in range(logs)]).T
+    found = pd.DataFrame(
+        {
+            "gaps": told,
+            "length_s": [gaps * mean_s for gaps in told],
+            "log_sd": _spreads(gaps_s, told),
+            "law_sd": [each.mean() for each in drawn],
+            "by_chance": [each.std(ddof=1) for each in drawn],
+        }
     )
+    return found.assign(agrees=(found.log_sd - found.law_sd).abs() <= _SURE * found.by_chance)
 
 
 def _spreads(gaps_s: NDArray[np.float64], lengths: Sequence[int]) -> list[float]:
@@ -85,18 +68,23 @@ def _spreads(gaps_s: NDArray[np.float64], lengths: Sequence[int]) -> list[float]
     return found
 
 
-def length_notes(lengths: Sequence[JobLength], law: str) -> list[str]:
+def length_notes(lengths: pd.DataFrame, law: str) -> list[str]:
     """Return for which jobs the law holds, a sentence each."""
-    said, alike = [], [str(each) for each in lengths if each.agrees]
-    if alike:
+    said, alike = list[str](), list[str]()
+    for each in lengths.to_dict("records"):
+        job = f"{format_duration(each['length_s'])} ({each['gaps']} mean gaps)"
+        if each["agrees"]:
+            alike.append(job)
+            continue
+        how = "more" if each["log_sd"] > each["law_sd"] else "less"
         said.append(
-            f"Jobs of {listed(alike)} differ in their number of failures as under the {law} law, "
-            "as far as chance goes."
+            f"Jobs of {job} differ {how} than under the {law} law: {each['gaps']} ± "
+            f"{each['log_sd']:.2g} failures, by the law ± {each['law_sd']:.2g}."
         )
-    for each in (each for each in lengths if not each.agrees):
-        how = "more" if each.log_sd > each.law_sd else "less"
-        said.append(
-            f"Jobs of {each} differ {how} than under the {law} law: {each.gaps} ± "
-            f"{each.log_sd:.2g} failures, by the law ± {each.law_sd:.2g}."
+    if alike:
+        said.insert(
+            0,
+            f"Jobs of {listed(alike)} differ in their number of failures as under the {law} law, "
+            "as far as chance goes.",
         )
     return said

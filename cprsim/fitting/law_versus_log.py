@@ -1,13 +1,13 @@
 """A law and the log it was fitted to, both simulated for one job: its length, nodes, policies."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
@@ -18,10 +18,10 @@ from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.fit_log import of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.strikes import graded
-from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.runs.summaries import Mean
 from cprsim.scenario import Scenario
+from cprsim.survival.sample import Floats
 
 REPLICATIONS: Final = 512
 #: Times at which a log of the job's own nodes is started.
@@ -46,6 +46,15 @@ class MeasureCompared(NamedTuple):
     log: Mean
     law: Mean
     apart: Mean
+
+    @classmethod
+    def of(cls, log: Floats, law: Floats, log_jobs: float) -> Self:
+        """From each replication; the log's interval is as wide as of the number of its jobs."""
+        by_law, every = Mean.of(law), Mean.of(log)
+        wider = math.sqrt(max(len(log) / max(log_jobs, 1.0), 1.0))
+        by_log = Mean.around(every.mean, (every.high - every.mean) * wider)
+        half = math.hypot(*(each.high - each.mean for each in (by_law, by_log)))
+        return cls(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
 
     @property
     def differs(self) -> bool:
@@ -156,40 +165,44 @@ def of_own_law(fitted: LogFit, scenario: Scenario) -> LawVersusLog:
 
 
 def _compared(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> LawVersusLog:
-    law = [run(by_law, replications=REPLICATIONS)]
-    longest_s = float(law[0].replications["wall_s"].max())
-    keys = log_keys(fitted)
-    log = fitted.source.failures() if "trace" in keys else None
-    # A log of the job's own nodes is replayed unchanged: from evenly spaced times that leave room
-    # until its end, if it has these nodes and is long enough. One of a whole system starts each
-    # replication somewhere else by itself.
-    is_unchanged = log is not None and READERS[keys["reader"]].of_the_job
+    law = run(by_law, replications=REPLICATIONS).replications
+    longest_s = float(law["wall_s"].max())
+    log, keys, log_jobs = fitted.log, log_keys(fitted), math.inf
     parts, replications = [keys], REPLICATIONS
-    if log is not None and is_unchanged:
-        first, last = fitted.source.shares()
-        left = min(1 - _ROOM * longest_s / log.span_s, 1 - _SHORTEST)
-        if left > 0 and _has_nodes(log, scenario):
-            starts = np.linspace(first, first + (last - first) * left, _STARTS)
-            parts = [keys | {"window": f"{share:.6f}:{last:.6f}"} for share in starts]
-            replications = 1
-        else:
+    if "trace" in keys:
+        # A log of the job's own nodes is replayed unchanged: from evenly spaced times that leave
+        # room until its end, if it has these nodes and is long enough. One of a whole system starts
+        # each replication somewhere else by itself, and has stretches on nodes of their own.
+        at_once = 1
+        if READERS[keys["reader"]].of_the_job:
+            first, last = fitted.source.shares()
+            left = min(1 - _ROOM * longest_s / log.span_s, 1 - _SHORTEST)
             parts = [gap_keys(fitted)]
-    is_replayed, log_jobs = "trace" in parts[0], math.inf
-    if log is not None and is_replayed:  # stretches of this length, on nodes of their own
-        at_once = 1 if is_unchanged else Attendance(log).most // scenario.failure_model.nodes
-        log_jobs = max(at_once, 1) * log.span_s / scenario.job.useful_time_s
+            if left > 0 and _has_nodes(log, scenario):
+                starts = np.linspace(first, first + (last - first) * left, _STARTS)
+                parts = [keys | {"window": f"{share:.6f}:{last:.6f}"} for share in starts]
+                replications = 1
+        else:
+            at_once = max(Attendance(log).most // scenario.failure_model.nodes, 1)
+        if "trace" in parts[0]:
+            log_jobs = at_once * log.span_s / scenario.job.useful_time_s
     by_log = []
     for number, part in enumerate(parts):
         replay = _with(scenario, part, fitted)
         replay.plans.update(by_law.plans_of())
         # A seed for each start: one seed has the same delays in each first replication.
-        by_log.append(run(replay, replications=replications, seed=number))
-    policies = {
-        name: {measure: _comparison(law, by_log, name, measure, log_jobs) for measure in COMPARED}
-        for name in scenario.policies
-    }
+        by_log.append(run(replay, replications=replications, seed=number).replications)
+    every, policies = pd.concat(by_log), dict[str, dict[str, MeasureCompared]]()
+    for name in scenario.policies:
+        of_log, of_law = (runs[runs["policy"] == name] for runs in (every, law))
+        policies[name] = {
+            measure: MeasureCompared.of(
+                of_log[measure].to_numpy(), of_law[measure].to_numpy(), log_jobs
+            )
+            for measure in COMPARED
+        }
     name = str(by_law.failures.distribution)
-    return LawVersusLog(scenario, name, policies, log_jobs, is_replayed)
+    return LawVersusLog(scenario, name, policies, log_jobs, "trace" in parts[0])
 
 
 def _has_nodes(log: FailureLog, scenario: Scenario) -> bool:
@@ -207,13 +220,13 @@ def _with(scenario: Scenario, keys: Mapping[str, Any], fitted: LogFit) -> Scenar
     is_graded = any(each.severity is not None for each in fitted.strikes)
     kept = not_in_logs(tables["failures"], is_graded)
     severities = kept.pop("severity", None)
-    if severities is not None and not is_graded:
+    if severities is not None:
         keys = graded(keys, severities)
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
 
 def not_in_logs(failures: Mapping[str, Any], is_graded: bool = False) -> dict[str, Any]:
-    """Return the keys of `[failures]` that no log of failures holds.
+    """Return the keys of `[failures]` that no log of failures holds; `severity` if it has none.
 
     Raises
     ------
@@ -230,7 +243,8 @@ def not_in_logs(failures: Mapping[str, Any], is_graded: bool = False) -> dict[st
                 "--for: the scenario has [[failures.causes]], which a log of failures does not "
                 "tell; leave them out, and give failures.severity if costs.restart is given"
             )
-    return {key: failures[key] for key in _NOT_IN_LOGS if key in failures}
+    kept = {key: failures[key] for key in _NOT_IN_LOGS if key in failures}
+    return {key: each for key, each in kept.items() if key != "severity" or not is_graded}
 
 
 def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenario:
@@ -244,30 +258,4 @@ def replayed(log: Path, reader: str | None, given: Mapping[str, Any]) -> Scenari
         needs_log = bool({"severity", "causes"} & failures.keys())
         is_graded = needs_log and source.failures().severities is not None
         kept = not_in_logs(failures, is_graded)
-        if is_graded:
-            kept.pop("severity", None)
     return Scenario(**{**given, "failures": {"trace": str(log), "reader": source.reader, **kept}})
-
-
-def _comparison(
-    law: Sequence[Result], log: Sequence[Result], policy: str, measure: str, log_jobs: float
-) -> MeasureCompared:
-    of_law, drawn = (
-        np.concatenate(
-            [
-                each.replications.loc[each.replications["policy"] == policy, measure].to_numpy()
-                for each in results
-            ]
-        )
-        for results in (law, log)
-    )
-    by_law, by_log = Mean.of(of_law), _as_few(drawn, log_jobs)
-    half = math.hypot(*(each.high - each.mean for each in (by_law, by_log)))
-    return MeasureCompared(by_log, by_law, Mean.around(by_law.mean - by_log.mean, half))
-
-
-def _as_few(values: NDArray[np.float64], log_jobs: float) -> Mean:
-    """Their mean, with an interval as wide as that of the number of jobs in the log."""
-    mean = Mean.of(values)
-    wider = math.sqrt(max(len(values) / max(log_jobs, 1.0), 1.0))
-    return Mean.around(mean.mean, (mean.high - mean.mean) * wider)

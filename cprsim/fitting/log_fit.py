@@ -4,31 +4,46 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+import pandas as pd
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.notebook import notebook_html
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
-from cprsim.failures.logs.log import FailureLog, Rows
-from cprsim.failures.logs.node_failures import Coincidence, NodeFailures, RackBursts
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import (
+    WITHIN_S,
+    Coincidence,
+    NodeFailures,
+    RackBursts,
+    node_failures,
+    sizes,
+)
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import block
 from cprsim.fitting.frailty_fit import FrailtyFit
-from cprsim.fitting.job_lengths import JobLength
+from cprsim.fitting.job_lengths import job_lengths
 from cprsim.fitting.log_notes import notes
-from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS, RepairFit, planned_document
+from cprsim.fitting.repairs import (
+    MOST_CAUSES,
+    NO_CAUSE,
+    OTHERS,
+    RepairFit,
+    planned_document,
+    repair_fit,
+)
 from cprsim.fitting.strikes import StrikeKind, mean_nodes
 from cprsim.job.severity import Severity
 from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
-from cprsim.survival.order import Dependence, Trend
+from cprsim.survival.order import Dependence, Trend, dependence, trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from cprsim.figures.log_page import CauseCount
 
 Look = Literal["gaps", "job", "uptime"]
 #: Share of a mean from which on a scenario has the mean of the log, and not that of the law.
@@ -46,49 +61,73 @@ class LogFit:
     source: LogSource
     #: How it was looked at: gaps, job or uptime.
     look: Look
+    #: Its failures, each at its own time; none where it has durations alone.
+    log: FailureLog
     #: The durations that were fitted.
     view: views.View
     #: Every law: first the best, the others by AIC. The best is the adequate one with the smallest
-    #: AIC, or the one with the smallest AIC where none is adequate.
+    #: AIC, or the one with the smallest AIC where none is adequate; those before it are judged.
     fits: list[Fit]
-    #: Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
-    #: first that is.
-    verdicts: dict[str, Verdict]
     #: What was left out, by reason: rows of the file, and durations whose start nobody saw.
     dropped: Mapping[str, int]
-    #: Whether durations depend on the one before.
-    dependence: Dependence | None = None
-    #: Failures of several nodes of a rack.
-    bursts: RackBursts | None = None
-    #: How many nodes fail at one instant, and how often.
-    at_once: Mapping[int, int] = field(default_factory=dict)
-    #: Whether nodes fail together, for uptimes: their law takes each node by itself.
-    coincidence: Coincidence | None = None
     #: How often failures of each kind struck the system, or are expected to strike the job.
     strikes: Mapping[StrikeKind, float] = field(default_factory=dict)
     #: How often nodes of each kind fail, as `[failures.hits.weights]` has them.
     kinds: Mapping[str, int] = field(default_factory=dict)
-    #: How long nodes are down, and the same where only processes failed.
-    repairs: RepairFit | None = None
-    restarts: RepairFit | None = None
-    #: Whether failures of the system become rarer.
-    trend: Trend | None = None
-    #: How the log was understood, a sentence each.
-    told: tuple[str, ...] = ()
-    #: Whether some nodes fail far more often than others, for uptimes.
+    #: Failures of several nodes of a rack.
+    bursts: RackBursts | None = None
+    #: For uptimes, whether nodes fail together, of which their law knows nothing; and whether some
+    #: fail far more often than others.
+    coincidence: Coincidence | None = None
     frailty: FrailtyFit | None = None
-    #: Failures by cause; None where a failure has none.
-    causes: Mapping[str | None, int] = field(default_factory=dict)
-    #: Outages that were planned.
-    planned: FailureLog | None = None
-    #: How many rows the file has, and how many of them were kept.
-    rows: Rows | None = None
-    #: What the columns of a table are called, by what they hold.
-    columns: Mapping[str, str] = field(default_factory=dict)
-    #: How often nodes fail, how unevenly and how often together.
-    node_failures: NodeFailures | None = None
-    #: Lengths of jobs, and whether the law has the spread of their failures, for gaps.
-    job_lengths: tuple[JobLength, ...] = ()
+
+    @cached_property
+    def _together(self) -> FailureLog:
+        return self.log.coalesced(self.source.coalesce_s or 0.0)
+
+    @cached_property
+    def at_once(self) -> dict[int, int]:
+        """Numbers of nodes that fail at one instant, and how often each does."""
+        struck = self.log if self.look == "uptime" else self._together
+        return sizes(struck) if struck.of_nodes else {}
+
+    @cached_property
+    def causes(self) -> Counter[str | None]:
+        """Failures by cause; None where a failure has none."""
+        return Counter(self.log.causes or ())
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """Dependence of durations on the one before."""
+        return dependence(self.view.sequences, self.view.sample.n)
+
+    @cached_property
+    def trend(self) -> Trend | None:
+        """Trend of failures: of those of a node, where nodes came and went; else of all."""
+        log = self._together
+        ends_s = (log.came_s, log.left_s) if self.look == "uptime" else (None, None)
+        return trend(log.times_s, log.span_s, *ends_s, log.start_s)
+
+    @cached_property
+    def job_lengths(self) -> pd.DataFrame:
+        """Lengths of jobs, and whether the law has the spread of their failures, for gaps."""
+        gaps = self.view.sequences if self.look == "gaps" else ()
+        return job_lengths(gaps[0], self.best.law) if gaps else pd.DataFrame()
+
+    @cached_property
+    def node_failures(self) -> NodeFailures | None:
+        """Failures of nodes: their rate, how uneven it is, and how many come together."""
+        return node_failures(self.log, self.source.coalesce_s or WITHIN_S)
+
+    @cached_property
+    def repairs(self) -> RepairFit | None:
+        """Outages of nodes, and laws of these."""
+        return repair_fit(self.log, of_processes=False)
+
+    @cached_property
+    def restarts(self) -> RepairFit | None:
+        """Outages where only processes failed, and laws of these."""
+        return repair_fit(self.log, of_processes=True)
 
     def repair_of(self, cause: str | None, severity: Severity | None) -> dict[str, Any] | str:
         """Return the repair of failures, or the restart of processes; empty where there is none."""
@@ -128,9 +167,7 @@ class LogFit:
                 f"nodes fail together: {found.failures:,} failures come in {found.events:,} "
                 f"bursts of a minute, independent ones would come in {found.independent:,.0f}",
             )
-        if self.wanted_frailty is not None:
-            return self.wanted_frailty.verdict
-        return self.verdicts[self.best.law.distribution]
+        return (self.wanted_frailty or self.best).verdict
 
     @property
     def notes(self) -> list[str]:
@@ -144,7 +181,7 @@ class LogFit:
 
     def document(self) -> dict[str, Any]:
         """Return the document of `cprsim fit --json`; times in seconds."""
-        source, sample = self.source, self.view.sample
+        source, log, sample = self.source, self.log, self.view.sample
         median_s = KaplanMeier.from_sample(sample).median_s
 
         def told(found: Any) -> Any:
@@ -171,7 +208,7 @@ class LogFit:
             "best": self.law.distribution,
             "adequate": self.verdict.adequate,
             "reason": self.verdict.reason,
-            "job_lengths": [each.document() for each in self.job_lengths],
+            "job_lengths": self.job_lengths.to_dict("records"),
             "dependence": told(self.dependence),
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": mean_nodes(self.strikes),
@@ -181,11 +218,11 @@ class LogFit:
             "node_failures": told(self.node_failures),
             "repairs": told(self.repairs),
             "restarts": told(self.restarts),
-            "planned": None if self.planned is None else planned_document(self.planned),
-            "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
-            "rows": None if self.rows is None else self.rows._asdict(),
-            "columns": dict(self.columns),
-            "told": [*source.notes, *self.told],
+            "planned": None if log.planned is None else planned_document(log.planned),
+            "causes": [{"cause": each, "n": n} for each, n in self.causes.most_common()],
+            "rows": None if log.rows is None else log.rows._asdict(),
+            "columns": dict(log.columns),
+            "told": [*source.notes, *log.notes],
             "notes": self.notes,
         }
 
@@ -217,32 +254,24 @@ class LogFit:
 
         Below, repairs, causes and nodes of the log.
         """
-        from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.log_page import CauseCount, log_page  # noqa: PLC0415  (matplotlib is slow)
 
-        repairs = self.repairs
+        found, repairs, medians = self.repairs, None, dict[str, float]()
+        if found is not None:
+            repairs = found.sample, found.fits, found.is_adequate
+            medians = {cause: each.median_s for cause, each in found.causes.items()}
+        causes = Counter({each or NO_CAUSE: n for each, n in self.causes.items()})
+        counts = dict(causes.most_common(MOST_CAUSES))
+        # The others are the same ones where the causes of outages are as common.
+        if counts.keys() != medians.keys() - {OTHERS}:
+            medians.pop(OTHERS, None)
+        if len(causes) > len(counts):
+            counts[OTHERS] = counts.get(OTHERS, 0) + causes.total() - sum(counts.values())
         return log_page(
             self.view.sample,
             self.fits,
             str(self.source),
-            repairs=None
-            if repairs is None
-            else (repairs.sample, repairs.fits, repairs.is_adequate),
-            causes=self._cause_counts(),
+            repairs=repairs,
+            causes=[CauseCount(name, n, medians.get(name, math.nan)) for name, n in counts.items()],
             nodes=self.node_failures,
         )
-
-    def _cause_counts(self) -> "list[CauseCount]":
-        """The commonest causes of failures, and how long their repairs take."""
-        from cprsim.figures.log_page import CauseCount  # noqa: PLC0415  (matplotlib is slow)
-
-        by_cause = () if self.repairs is None else self.repairs.causes
-        medians = {each.cause: each.median_s for each in by_cause}
-        ordered = Counter({each or NO_CAUSE: n for each, n in self.causes.items()}).most_common()
-        shown = [
-            CauseCount(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]
-        ]
-        rest = sum(n for _, n in ordered[MOST_CAUSES:])
-        # The others are the same ones where the causes of outages are as common.
-        same = {each.name for each in shown} == medians.keys() - {OTHERS}
-        others = CauseCount(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
-        return [*shown, others] if rest else shown

@@ -19,40 +19,33 @@ if TYPE_CHECKING:
 COALESCED: Final = "failures coalesced with the one before them"
 #: What is somebody's choice: the option that changes it.
 _OPTIONS: Final = {
-    OTHERS: "--system",
-    OUTSIDE: "--window",
-    OF_WORST: "--exclude-worst",
-    COALESCED: "--coalesce",
-    ZERO: "--ties keep",
+    OTHERS: " (--system)",
+    OUTSIDE: " (--window)",
+    OF_WORST: " (--exclude-worst)",
+    COALESCED: " (--coalesce)",
+    ZERO: " (--ties keep)",
 }
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
 def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
     """Return lines on the rows that were read, kept and left out."""
-    told = []
+    told = ["Left out:"] if left_out else []
     if rows is not None:
         count = rows.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
         kept = "all of them" if count == rows.read else f"{count:,}"
-        told.append(f"Read {rows.read:,} {rows.what}, kept {kept}.")
-    if left_out:
-        told.append("Left out:")
-    return [
-        *([" ".join(told)] if told else []),
-        *count_lines((count, _with_option(why)) for why, count in left_out.items()),
-    ]
-
-
-def _with_option(why: str) -> str:
-    return f"{why} ({_OPTIONS[why]})" if why in _OPTIONS else why
+        told = [" ".join([f"Read {rows.read:,} {rows.what}, kept {kept}.", *told])]
+    return told + count_lines(
+        (count, why + _OPTIONS.get(why, "")) for why, count in left_out.items()
+    )
 
 
 def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: str) -> str:
     """Return the fault of a log with too little left: first what was read, kept and left out."""
     if not path or rows is None:
         return why
-    every = ", ".join(f"{count:,} {_with_option(each)}" for each, count in left_out.items())
-    gone = f"; left out {every}" if left_out else ""
+    every = (f"{count:,} {each}{_OPTIONS.get(each, '')}" for each, count in left_out.items())
+    gone = f"; left out {', '.join(every)}" if left_out else ""
     return f"{path}: of {rows.read:,} {rows.what} kept {rows.kept:,}{gone}: {why}"
 
 
@@ -69,8 +62,8 @@ def notes(fitted: "LogFit") -> list[str]:
         *_coming(fitted),
         *_repairs(fitted),
         *fitted.source.notes,
-        *fitted.told,
-        *left_out_lines(fitted.rows, fitted.left_out),
+        *fitted.log.notes,
+        *left_out_lines(fitted.log.rows, fitted.left_out),
     ]
 
 
@@ -81,7 +74,7 @@ def _law(fitted: "LogFit") -> list[str]:
     said = [f"{reason[0].upper()}{reason[1:]}."]
     if fitted.wanted_frailty is not None:
         return said
-    passed_over = [each.reason for name, each in fitted.verdicts.items() if name != best]
+    passed_over = [each.verdict.reason for each in fitted.fits[1:] if each.verdict.reason]
     return said + [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
 
 
@@ -92,8 +85,8 @@ def _repairs(fitted: "LogFit") -> list[str]:
     if restarts is not None:
         restarted = f"Outages of processes alone: {restarts.sample.n:,}"
         said.append(f"{restarted}; {restarts.typical}.")
-    if fitted.planned is not None:
-        said.append(planned_note(fitted.planned))
+    if fitted.log.planned is not None:
+        said.append(planned_note(fitted.log.planned))
     if (repairs is None or not repairs.causes) and len(causes) > 1:
         most = Counter(causes).most_common(MOST_CAUSES)
         told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)

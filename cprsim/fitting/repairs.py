@@ -1,6 +1,5 @@
 """Repairs in a log: how long nodes are down, by cause, and laws of that."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import RepairTimes, repair_times
-from cprsim.survival.fitted_laws import Fit, Verdict, fit_and_judge
+from cprsim.survival.fitted_laws import Fit, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier, LogRank, log_rank
 from cprsim.survival.sample import Sample
 
@@ -39,12 +38,11 @@ class RepairFit:
     """Outages, their durations, and laws fitted to these."""
 
     sample: Sample
-    #: The cause of these outages, or that of several that are rare; empty for all.
-    cause: str = ""
     #: Number of outages that are none of the sample, by reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
-    #: The same by cause, the commonest first; empty where the log has no causes, or one.
-    causes: tuple["RepairFit", ...] = ()
+    #: The same by cause, the commonest first and those that are rare together; empty where the log
+    #: has no causes, or one.
+    causes: Mapping[str, "RepairFit"] = field(default_factory=dict)
     #: Whether causes differ in their durations; None where fewer than two can be compared.
     test: LogRank | None = None
     #: Whether they are of nodes.
@@ -71,21 +69,17 @@ class RepairFit:
         return f"median {median}, mean {format_duration(self.mean_s)}"
 
     @cached_property
-    def _judged(self) -> tuple[list[Fit], dict[str, Verdict]]:
+    def fits(self) -> list[Fit]:
+        """Laws, in the order of `LogFit.fits`; none where outages are too few, or all alike."""
         try:
             return fit_and_judge(self.sample)
-        except LogError:  # too few, or all alike
-            return [], {}
-
-    @property
-    def fits(self) -> list[Fit]:
-        """Laws, in the order of `LogFit.fits`; none where outages are too few."""
-        return self._judged[0]
+        except LogError:
+            return []
 
     @property
     def is_adequate(self) -> bool:
         """Return whether a law is good enough to plan with."""
-        return any(each.adequate for each in self._judged[1].values())
+        return bool(self.fits) and self.fits[0].verdict.adequate
 
     def keys(self, durations: int = _TYPICAL) -> dict[str, Any]:
         """Return the keys of a law; of so many durations to draw from where none is adequate."""
@@ -106,7 +100,7 @@ class RepairFit:
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
         said = [f"Repairs: {sample.n:,} outages{of}{open_ones}; {self.typical}."]
         if self.fits:
-            reason = self._judged[1][self.fits[0].law.distribution].reason
+            reason = self.fits[0].verdict.reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
         if not self.causes:
             return said
@@ -116,7 +110,8 @@ class RepairFit:
             p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
             differ = f"; repair times differ {chance} (log-rank test, {p})"
         lines = (
-            (each.sample.n, f"{shortened(each.cause)}: {each.typical}") for each in self.causes
+            (each.sample.n, f"{shortened(cause)}: {each.typical}")
+            for cause, each in self.causes.items()
         )
         return [*said, f"Outages by cause{differ}:", *count_lines(lines)]
 
@@ -135,7 +130,7 @@ class RepairFit:
         """
         found = self
         if cause and self.test is not None and self.test.is_sure:
-            ended = {each.cause: each for each in self.causes if each.sample.failures}
+            ended = {name: each for name, each in self.causes.items() if each.sample.failures}
             if cause not in ended and cause != OTHERS:
                 return ""
             found = ended.get(cause, self)
@@ -153,7 +148,7 @@ class RepairFit:
     def document(self) -> dict[str, Any]:
         """Return one JSON object; times in seconds."""
         by_cause = {
-            "causes": [{"cause": each.cause, **each.figures} for each in self.causes],
+            "causes": [{"cause": name, **each.figures} for name, each in self.causes.items()],
             "log_rank": self.test and self.test._asdict() | {"differ": self.test.is_sure},
         }
         return {
@@ -164,49 +159,42 @@ class RepairFit:
         }
 
 
-def repair_fit(log: FailureLog) -> RepairFit | None:
-    """Return the outages of a log; None where it has no repairs."""
-    found = repair_times(log)
+def repair_fit(log: FailureLog, of_processes: bool = False) -> RepairFit | None:
+    """Return the outages of a log, of processes alone or all others; None where it has none."""
+    mild = np.array([each == "process" for each in log.severities or ["node"] * len(log)], np.bool_)
+    chosen = np.flatnonzero(mild == of_processes)
+    found = repair_times(log.only(chosen)) if len(chosen) else None
     if found is None:
         return None
     counts = {"outages of 0 s": found.at_once, "outages without an end": found.unknown}
     left_out = {why: count for why, count in counts.items() if count}
-    return RepairFit(found.sample, "", left_out, *_by_cause(found), log.of_nodes)
+    return RepairFit(found.sample, left_out, *_by_cause(found), log.of_nodes)
 
 
-def _by_cause(found: RepairTimes) -> tuple[tuple[RepairFit, ...], LogRank | None]:
+def _by_cause(found: RepairTimes) -> tuple[dict[str, RepairFit], LogRank | None]:
     """Return outages by cause, and whether these differ; none where there is no cause, or one.
 
     Outages of a cause that began and ended together are one for the test: several nodes that were
     down by one fault are repaired at once.
     """
     if found.causes is None or len(set(found.causes)) < 2:
-        return (), None
+        return {}, None
     sample, causes = found.sample, pd.Series([cause or NO_CAUSE for cause in found.causes])
     frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = causes.where(causes.isin(frequent), OTHERS)
-    once = ~pd.DataFrame([groups, found.began_s, sample.durations_s]).T.duplicated()
-    shown, compared = list[RepairFit](), list[Sample]()
+    outages = {"cause": groups, "began": found.began_s, "lasts": sample.durations_s}
+    once = ~pd.DataFrame(outages).duplicated()
+    shown, compared = dict[str, RepairFit](), list[Sample]()
     for cause in [*frequent, *([OTHERS] if OTHERS in groups.array else [])]:
         mine = groups == cause
         every, singly = (
             Sample(sample.durations_s[rows], sample.observed[rows])
             for rows in (mine.to_numpy(), (mine & once).to_numpy())
         )
-        shown.append(RepairFit(every, cause))
+        shown[cause] = RepairFit(every)
         if singly.failures >= _FEWEST:
             compared.append(singly)
-    return tuple(shown), log_rank(compared)
-
-
-def repairs_and_restarts(log: FailureLog) -> tuple[RepairFit | None, RepairFit | None]:
-    """Return `repair_fit` of failures of nodes, and of those of processes alone."""
-    if log.severities is None:
-        return repair_fit(log), None
-    mild = np.array([each == "process" for each in log.severities])
-    parts = (log.only(np.flatnonzero(~mild)), log.only(np.flatnonzero(mild)))
-    nodes, processes = (repair_fit(each) if len(each) else None for each in parts)
-    return nodes, processes
+    return shown, log_rank(compared)
 
 
 def planned_note(log: FailureLog) -> str:
@@ -233,15 +221,6 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> list[str]:
     every = [(f"{count:,}", what) for count, what in rows]
     width = max((len(count) for count, _ in every), default=0)
     return [f"  {count:>{width}} {what}" for count, what in every]
-
-
-def inline(value: object) -> str:
-    """Return a value as TOML on one line."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(inline, value))}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _rounded(value: float) -> float:

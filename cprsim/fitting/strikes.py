@@ -3,7 +3,8 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -53,18 +54,17 @@ def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeK
     """
     told = Counter((whole or log).causes or ())
     common = {each for each, _ in told.most_common(MOST_CAUSES)}
-    machines = log.machines if log.of_nodes else np.zeros(len(log), np.int64)
-    starts = np.flatnonzero(np.diff(log.times_s, prepend=-math.inf))
-    ends = np.append(starts[1:], len(log.times_s))
+    ends = np.flatnonzero(np.diff(log.times_s, append=math.inf)) + 1
+    machines = (log.machines if log.of_nodes else log.nodes).tolist()
     found = Counter[StrikeKind]()
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end in pairwise([0, *ends.tolist()]):
         cause = None
         if log.causes is not None and len(told) > 1:
             cause = log.causes[start]
             cause = (cause or NO_CAUSE) if cause in common else OTHERS
         severity = None if log.severities is None else worst(log.severities[start:end])
         kinds = log.kinds[start:end] if log.kinds is not None else (None,) * (end - start)
-        struck = dict(zip(machines[start:end].tolist(), kinds, strict=True))
+        struck = dict(zip(machines[start:end], kinds, strict=True))
         servers = None
         if log.kinds is not None and len(struck) > 1:
             servers = sum(kind == "parameter_server" for kind in struck.values())
@@ -123,38 +123,28 @@ def failure_keys(
     found: Mapping[StrikeKind, float],
     kinds: Mapping[str, int],
     repair_of: RepairOf | None = None,
+    of_lives: bool = False,
 ) -> dict[str, Any]:
     """Return `hits` and `severity` of `[failures]`, or `causes` where several are needed.
 
     `found`: how often failures of each kind struck. `kinds`: how often each kind of node failed, as
     weights of `hits`; empty where nobody knows. `repair_of`: how long repairs take, which only
-    causes have.
+    causes have. `of_lives`: whether lives of nodes say which of them fail: nothing then has `hits`,
+    and causes that differ in nothing but their names are left out.
     """
-    pooled = _pooled(found)
     one = StrikeKind(None, None, 1)
-    causes = _causes(pooled or {one: 1.0}, kinds, repair_of)
-    if len({each._replace(severity=None) for each in pooled}) > 1:
-        keys = {"hits": _hits(one, kinds), "causes": causes}
-    elif any("repair" in each for each in causes):
-        keys = {"hits": _hits(next(iter(pooled), one), kinds), "causes": causes}
+    pooled = _pooled(found)
+    causes = _causes(pooled or {one: 1.0}, kinds, repair_of, of_lives)
+    are_several = len({each._replace(severity=None) for each in pooled}) > 1
+    keys: dict[str, Any] = {"hits": _hits(one if are_several else next(iter(pooled), one), kinds)}
+    if of_lives:
+        keys.clear()
+    if are_several or any("repair" in each for each in causes):
+        told = not of_lives or any({"severity", "repair"} & each.keys() for each in causes)
+        keys["causes"] = causes * told
     else:
-        severities = {each.severity: count for each, count in pooled.items() if each.severity}
-        keys = {"hits": _hits(next(iter(pooled), one), kinds), "severity": severities}
+        keys["severity"] = {each.severity: n for each, n in pooled.items() if each.severity}
     return {name: each for name, each in keys.items() if each}
-
-
-def without_hits(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return such keys where lives of nodes say which of them fail.
-
-    Causes that then differ in nothing but their names are left out.
-    """
-    kept = {name: each for name, each in keys.items() if name != "hits"}
-    causes = [
-        {name: value for name, value in each.items() if name != "hits"}
-        for each in kept.pop("causes", ())
-    ]
-    told = any({"severity", "repair"} & each.keys() for each in causes)
-    return kept | ({"causes": causes} if told else {})
 
 
 def graded(keys: Mapping[str, Any], severities: Mapping[str, float]) -> dict[str, Any]:
@@ -183,25 +173,26 @@ def _pooled(found: Mapping[StrikeKind, float]) -> dict[StrikeKind, float]:
     for strike, count in found.items():
         size = (strike.nodes - 1).bit_length()
         among[strike.cause, strike.severity, size, strike.kinds][strike] = count
-    totals = [math.fsum(counts.values()) for counts in among.values()]
+    every = math.fsum(found.values())
     common = defaultdict[StrikeKind, float](float)
-    for total, counts in zip(totals, among.values(), strict=True):
-        pooled = next(iter(counts))._replace(nodes=_mean(counts, "nodes"))
-        if pooled.servers is not None:
-            pooled = pooled._replace(servers=_mean(counts, "servers"))
-        if pooled.cause is not None and total < _RARE * math.fsum(totals):
-            pooled = pooled._replace(cause=OTHERS)
-        common[pooled] += total
+    for counts in among.values():
+        total, first = math.fsum(counts.values()), next(iter(counts))
+        nodes, servers = (
+            round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
+            for what in ("nodes", "servers")
+        )
+        first = first._replace(nodes=nodes, servers=None if first.servers is None else servers)
+        if first.cause is not None and total < _RARE * every:
+            first = first._replace(cause=OTHERS)
+        common[first] += total
     return dict(sorted(common.items(), key=lambda each: -each[1]))
 
 
-def _mean(counts: Mapping[StrikeKind, float], what: Literal["nodes", "servers"]) -> int:
-    total = math.fsum(counts.values())
-    return round(math.fsum((getattr(each, what) or 0) * n for each, n in counts.items()) / total)
-
-
 def _causes(
-    pooled: Mapping[StrikeKind, float], kinds: Mapping[str, int], repair_of: RepairOf | None
+    pooled: Mapping[StrikeKind, float],
+    kinds: Mapping[str, int],
+    repair_of: RepairOf | None,
+    of_lives: bool,
 ) -> list[dict[str, Any]]:
     total = math.fsum(pooled.values())
     is_graded = len({each.severity for each in pooled}) > 1
@@ -214,7 +205,7 @@ def _causes(
         }
         if strike.severity is not None:
             entry["severity"] = strike.severity
-        if strike.severity != "cluster" and strike.nodes > 1:
+        if strike.severity != "cluster" and strike.nodes > 1 and not of_lives:
             entry["hits"] = _hits(strike, kinds)
         repair = repair_of(strike.cause, strike.severity) if repair_of is not None else ""
         told.append(entry | ({"repair": repair} if repair else {}))

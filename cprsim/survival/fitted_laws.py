@@ -1,9 +1,11 @@
 """Laws fitted to durations, their distance from the data, and whether that is good enough."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -34,36 +36,29 @@ _SEED = 0
 _NEVER = 5.0
 
 
-def kolmogorov_smirnov(curve: KaplanMeier, law: Distribution) -> float:
-    """Largest distance between the curve and the law's survival, 0 to 1.
+def distances(curve: KaplanMeier, law: Distribution) -> tuple[float, float]:
+    """Largest distance between the curve and the law's survival, and its root mean square, 0 to 1.
 
-    Over all durations up to the longest, on both sides of each step; of lives that reach the age
-    at which the curve begins.
+    The largest is over all durations up to the longest, on both sides of each step; of lives that
+    reach the age at which the curve begins. The root mean square is on 500 times spread evenly from
+    where the curve begins to its 99th percentile (interpolated between its steps), or to the
+    longest duration where fewer have failed by then: the RMSE of Maeng et al., "CPR: Understanding
+    and Improving Failure Tolerant Training for Deep Learning Recommendation" (MLSys 2021). Times,
+    not failures, have equal weight: where most gaps are short and a few very long, it says little
+    about the short ones, and the largest distance all the more.
     """
     after = survival(law, curve.times_s, curve.from_s)
     before = np.concatenate(([1.0], curve.survival[:-1]))
     (end,) = survival(law, np.array([curve.last_s]), curve.from_s)
     last = abs(float(curve.at(curve.last_s)) - float(end))
-    return float(max(np.abs(curve.survival - after).max(), np.abs(before - after).max(), last))
-
-
-def root_mean_square(curve: KaplanMeier, law: Distribution) -> float:
-    """Root mean square of the distance between the curve and the law's survival, 0 to 1.
-
-    On 500 times spread evenly from where the curve begins to its 99th percentile (interpolated
-    between its steps), or to the longest duration where fewer have failed by then: the RMSE of
-    Maeng et al.,
-    "CPR: Understanding and Improving Failure Tolerant Training for Deep Learning Recommendation"
-    (MLSys 2021). Times, not failures, have equal weight: where most gaps are short and
-    a few very long, it says little about the short ones, and `kolmogorov_smirnov` all the more.
-    """
+    largest = max(np.abs(curve.survival - after).max(), np.abs(before - after).max(), last)
     failed = np.concatenate(([0.0], 1 - curve.survival))
     end_s = np.interp(
         GRID_SHARE, failed, np.append(curve.from_s, curve.times_s), right=curve.last_s
     )
     grid = np.linspace(curve.from_s, end_s, GRID_POINTS)
     off = curve.at(grid) - survival(law, grid, curve.from_s)
-    return float(np.sqrt(np.mean(off**2)))
+    return float(largest), float(np.sqrt(np.mean(off**2)))
 
 
 def survival(law: Distribution, t_s: Floats, from_s: float = 0.0) -> Floats:
@@ -77,6 +72,16 @@ def survival(law: Distribution, t_s: Floats, from_s: float = 0.0) -> Floats:
             return left
         reached = float(law.survival(np.array([from_s]))[0])
     return np.minimum(left / reached, 1.0) if reached else np.where(t_s > from_s, 0.0, 1.0)
+
+
+class Verdict(NamedTuple):
+    """Verdict whether a fit is adequate, and why, in words fit for a user."""
+
+    adequate: bool
+    reason: str
+
+
+_UNJUDGED: Final = Verdict(False, "")
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ class Fit:
     ks: float
     #: Root mean square of that distance over time, 0 to 1: the CPR paper's figure.
     rmse: float
+    #: Whether it is good enough to plan with, and why; without a reason if nobody judged it.
+    verdict: Verdict = _UNJUDGED
 
     @property
     def spread(self) -> float | None:
@@ -147,7 +154,25 @@ def fit(sample: Sample, name: str) -> Fit:
     if name not in ESTIMATE:
         raise UsageError(f"no fit of {name!r}; laws that can be fitted: {', '.join(ESTIMATE)}")
     check_failures(sample)
-    return _fit(sample, name, KaplanMeier.from_sample(sample))
+    if name != "exponential":
+        check_spread(sample)
+    data, curve = sample.scaled(), KaplanMeier.from_sample(sample)
+    try:
+        estimate = ESTIMATE[name](data)
+        law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
+        ks, rmse = distances(curve, law)
+    except OverflowError:
+        raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
+    log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
+    return Fit(
+        law=law,
+        mean_se_s=estimate.mean_se * data.unit_s,
+        shape_se=estimate.spread_se,
+        log_likelihood=log_likelihood,
+        aic=2 * (1 if estimate.spread is None else 2) - 2 * log_likelihood,
+        ks=ks,
+        rmse=rmse,
+    )
 
 
 def fit_all(sample: Sample) -> list[Fit]:
@@ -159,12 +184,10 @@ def fit_all(sample: Sample) -> list[Fit]:
     """
     check_failures(sample)
     check_spread(sample)
-    curve, fits = KaplanMeier.from_sample(sample), []
+    fits = []
     for name in ESTIMATE:
-        try:
-            fits.append(_fit(sample, name, curve))
-        except NoMaximumError:
-            continue
+        with suppress(NoMaximumError):
+            fits.append(fit(sample, name))
     return sorted(fits, key=lambda fitted: fitted.aic)
 
 
@@ -198,36 +221,6 @@ def check_spread(sample: Sample) -> None:
             f"all {sample.failures} failures came after {shortest:.6g} s, to 0.01 %: "
             "there is no spread to fit a law to; use distribution = 'deterministic'"
         )
-
-
-def _fit(sample: Sample, name: str, curve: KaplanMeier) -> Fit:
-    data = sample.scaled()
-    if name != "exponential":
-        check_spread(sample)
-    try:
-        estimate = ESTIMATE[name](data)
-        law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
-        ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
-    except OverflowError:
-        raise NoMaximumError(f"the {name} law fits only with an infinite mean") from None
-    log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
-    return Fit(
-        law=law,
-        mean_se_s=estimate.mean_se * data.unit_s,
-        shape_se=estimate.spread_se,
-        log_likelihood=log_likelihood,
-        aic=2 * (1 if estimate.spread is None else 2) - 2 * log_likelihood,
-        ks=ks,
-        rmse=rmse,
-    )
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Verdict whether a fit is adequate, and why, in words fit for a user."""
-
-    adequate: bool
-    reason: str
 
 
 def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None) -> Verdict:
@@ -303,74 +296,58 @@ def is_mean(mean_s: float, ends_s: tuple[float, float]) -> bool:
     return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
 
 
-def fit_and_judge(
-    sample: Sample, mean_s: tuple[float, float] | None = None
-) -> tuple[list[Fit], dict[str, Verdict]]:
-    """Every law fitted: first the best, the others by AIC; and verdicts by name.
+def fit_and_judge(sample: Sample, mean_s: tuple[float, float] | None = None) -> list[Fit]:
+    """Every law fitted: first the best, the others by AIC.
 
     The best is the adequate one with the smallest AIC, or the one with the smallest AIC where none
     is adequate. Laws are judged by AIC, up to the first that is adequate. `mean_s`: as of `judge`.
     Raises as `fit_all`.
     """
-    fits, verdicts = fit_all(sample), dict[str, Verdict]()
-    for each in fits:
-        verdict = verdicts[each.law.distribution] = judge(sample, each, mean_s)
-        if verdict.adequate:
-            fits.remove(each)
-            fits.insert(0, each)
-            break
-    return fits, verdicts
+    fits = fit_all(sample)
+    for place, each in enumerate(fits):
+        fits[place] = judged = replace(each, verdict=judge(sample, each, mean_s))
+        if judged.verdict.adequate:
+            return [judged, *fits[:place], *fits[place + 1 :]]
+    return fits
 
 
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Samples of as many durations of `law` as `like` has, cut short as those were.
+def simulated(like: Sample, law: Distribution, rng: np.random.Generator) -> Iterator[Sample]:
+    """Yield samples of as many durations of `law` as `like` has, cut short as those were.
 
     Whoever was censored is again watched for just as long. How long a failed one would have been
     watched isn't known: that is drawn from the Kaplan-Meier curve of the censoring times, beyond
     the time it failed (Davison and Hinkley, "Bootstrap methods and their application", 1997,
     algorithm 3.2). Whoever came into sight late has lasted until then.
     """
-
-    like: Sample
-    law: Distribution
-
-    @cached_property
-    def _watching(self) -> KaplanMeier:
-        """Survival of the watch itself, which a failure cuts short."""
-        like = self.like
-        return KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
-
-    def sample(self, rng: np.random.Generator) -> Sample:
-        """One more sample; successive calls continue one sequence."""
-        like, watched_s = self.like, np.full(self.like.n, np.inf)
-        # A shape near 0 draws zeros, which are but very short.
-        shortest_s = np.nextafter(np.maximum(like.entered_s, np.finfo(np.float64).tiny), np.inf)
+    # Of the watch itself, which a failure cuts short.
+    watch = KaplanMeier.from_sample(Sample(like.durations_s, ~like.observed, like.entered_s))
+    # A shape near 0 draws zeros, which are but very short.
+    shortest_s = np.nextafter(np.maximum(like.entered_s, np.finfo(np.float64).tiny), np.inf)
+    while True:
         if like.late:
             # Longer than the age at which each came into sight; never a share of 0, of which no
             # float holds the duration.
-            reached = self.law.survival(like.entered_s)
-            lasted_s = self.law.quantile(reached * (1 - rng.random(like.n)))
+            reached = law.survival(like.entered_s)
+            lasted_s = law.quantile(reached * (1 - rng.random(like.n)))
         else:
-            lasted_s = self.law.sample(rng, like.n)
+            lasted_s = law.sample(rng, like.n)
         lasted_s = np.maximum(lasted_s, shortest_s)
+        watched_s = np.where(like.observed, np.inf, like.durations_s)
         if like.censored:
-            watched_s[~like.observed] = like.durations_s[~like.observed]
-            left = self._watching.at(like.durations_s[like.observed])
-            until_s = self._watching.quantile(1 - left * rng.random(len(left)))
+            left = watch.at(like.durations_s[like.observed])
+            until_s = watch.quantile(1 - left * rng.random(len(left)))
             watched_s[like.observed] = np.where(np.isnan(until_s), np.inf, until_s)
-        return Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s, like.entered_s)
+        yield Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s, like.entered_s)
 
 
 def _by_chance(sample: Sample, fitted: Fit) -> bool:
     """Return whether samples of the law itself are often enough as far from their fit."""
     if fitted.ks > _NEVER / math.sqrt(sample.failures):
         return False
-    draws, rng = Simulated(sample, fitted.law), np.random.default_rng(_SEED)
-    farther = 0
-    for _ in range(_REPLICATIONS):
+    draws, farther = simulated(sample, fitted.law, np.random.default_rng(_SEED)), 0
+    for drawn in islice(draws, _REPLICATIONS):
         try:
-            farther += fit(draws.sample(rng), fitted.law.distribution).ks >= fitted.ks
+            farther += fit(drawn, fitted.law.distribution).ks >= fitted.ks
         except LogError:
             farther += 1  # too few failures to fit: chance could do anything
         if farther >= _FARTHER:

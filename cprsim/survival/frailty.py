@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,42 +93,6 @@ class Histories:
         return self.first_s + np.bincount(self.node, self.lasted_s, self.nodes)
 
 
-class Alike(NamedTuple):
-    """A law of lives, and its log-likelihood of durations in units of `Histories.unit_s`.
-
-    `at`: the logarithms of its mean, in these units, and of its shape or cv.
-    """
-
-    law: Distribution
-    at: tuple[float, float]
-    log_likelihood: float
-
-
-def fits_alike(data: Histories) -> dict[str, Alike]:
-    """The Weibull, gamma and lognormal law that fit all nodes, by maximum likelihood, by name."""
-    from scipy.optimize import minimize  # noqa: PLC0415  (scipy is slow to import)
-
-    def lacking(at: Floats, name: str) -> float:
-        return -alike_likelihood(data, name, *np.exp(at).tolist())
-
-    found = {}
-    for name in AGEING:
-        best = minimize(lacking, (0.0, 0.0), (name,), bounds=BOUNDS, jac=SLOPE)
-        at = best.x.tolist()
-        found[name] = Alike(_agreed_law(data, name, *at), (at[0], at[1]), -float(best.fun))
-    return found
-
-
-def _agreed_law(data: Histories, name: str, log_mean: float, log_spread: float) -> Distribution:
-    """The law of these logarithms of its mean, in units, and of its shape or cv, as agreed."""
-    return law_of(name, _agreed(log_mean + math.log(data.unit_s)), _agreed(log_spread))
-
-
-def _agreed(log: float) -> float:
-    """Return exp(log), to the digits that are the same on all machines."""
-    return float(f"{math.exp(log):.{_AGREED}g}")
-
-
 def alike_likelihood(data: Histories, name: str, mean: float, spread: float) -> float:
     """Return that of a law with this mean, in units of `unit_s`, and that shape or cv."""
     law = AGEING[name](mean, spread)
@@ -167,25 +131,34 @@ def fit_frailty(data: Histories) -> Frail:
     """
     from scipy.optimize import minimize  # noqa: PLC0415  (scipy is slow to import)
 
-    def lacking(at: Floats, name: str) -> float:
+    def agreed(log: float) -> float:
+        return float(f"{math.exp(log):.{_AGREED}g}")
+
+    def law(name: str, log_mean: float, log_spread: float) -> Distribution:
+        return law_of(name, agreed(log_mean + math.log(data.unit_s)), agreed(log_spread))
+
+    def alike(at: Floats, name: str) -> float:
+        return -alike_likelihood(data, name, *np.exp(at).tolist())
+
+    def frail(at: Floats, name: str) -> float:
         return -log_likelihood(data, name, *np.exp(at).tolist())
 
-    without = fits_alike(data)
+    one = {name: minimize(alike, (0.0, 0.0), (name,), bounds=BOUNDS, jac=SLOPE) for name in AGEING}
     bounds = (*BOUNDS, _VARIANCES)
-    found = {
-        name: minimize(lacking, (*each.at, _START), (name,), bounds=bounds, jac=SLOPE)
-        for name, each in without.items()
+    own = {
+        name: minimize(frail, (*each.x.tolist(), _START), (name,), bounds=bounds, jac=SLOPE)
+        for name, each in one.items()
     }
-    name, best = min(found.items(), key=lambda each: float(each[1].fun))
-    alike = max(without.values(), key=lambda each: each.log_likelihood)
-    mean, spread, log_variance = best.x.tolist()
-    variance, error = _agreed(log_variance), _error(lambda at: lacking(at, name), best.x)
+    without = min(one, key=lambda name: float(one[name].fun))
+    name = min(own, key=lambda name: float(own[name].fun))
+    log_mean, log_spread, log_variance = own[name].x.tolist()
+    variance, error = agreed(log_variance), _error(lambda at: frail(at, name), own[name].x)
     return Frail(
-        law=_agreed_law(data, name, mean, spread),
+        law=law(name, log_mean, log_spread),
         variance=variance,
         interval=log_interval(variance, variance * error),
-        alike=alike.law,
-        gain=2 * max(-float(best.fun) - alike.log_likelihood, 0.0),
+        alike=law(without, *one[without].x.tolist()),
+        gain=2 * max(float(one[without].fun) - float(own[name].fun), 0.0),
     )
 
 
@@ -197,9 +170,8 @@ def _error(lacking: Callable[[Floats], float], best: Floats) -> float:
         ends = ((a * b, lacking(best + a * one + b * other)) for a in (1, -1) for b in (1, -1))
         return sum(sign * each for sign, each in ends) / (4 * _APART**2)
 
-    bends = np.array([[bend(one, other) for other in moves] for one in moves])
     try:
-        variance = float(np.linalg.inv(bends)[-1, -1])
+        variance = float(np.linalg.inv([[bend(a, b) for b in moves] for a in moves])[-1, -1])
     except np.linalg.LinAlgError:
         return math.inf
     return math.sqrt(variance) if variance > 0 else math.inf

@@ -102,8 +102,17 @@ class KaplanMeier:
         edges = np.concatenate(([0.0], self.times_s, [self.last_s]))
         return float(np.sum(np.diff(edges) * np.concatenate(([1.0], self.survival))))
 
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw `size` durations from the curve, seconds; raise `LogError` if nothing failed.
+    def typical(self, size: int) -> Floats:
+        """`size` durations that represent the curve, seconds: one for each equal share of it.
+
+        Raises `LogError` if nothing failed.
+        """
+        return self.durations((np.arange(size) + 0.5) / size)
+
+    def durations(self, failed: Floats) -> Floats:
+        """The duration by which each of these shares, from 0 to below 1, have failed, seconds.
+
+        Of random shares it is a draw from the curve. Raises `LogError` if nothing failed.
 
         Notes
         -----
@@ -113,17 +122,6 @@ class KaplanMeier:
         that, held from 0 on, would have led to S(last). Failing all of them at `last_s` (Efron)
         would draw a burst that no data show, and leaving them out a law that fails too soon.
         """
-        return self._by(rng.random(size))
-
-    def typical(self, size: int) -> Floats:
-        """`size` durations that represent the curve, seconds: one for each equal share of it.
-
-        Raises `LogError` if nothing failed.
-        """
-        return self._by((np.arange(size) + 0.5) / size)
-
-    def _by(self, failed: Floats) -> Floats:
-        """The duration by which each of these shares, from 0 to below 1, have failed, seconds."""
         left = float(self.at(self.last_s))
         if left == 1:
             raise LogError("nothing failed: there is no duration to draw")

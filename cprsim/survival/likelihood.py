@@ -117,7 +117,20 @@ def _log_location_scale(data: Scaled, law: Standard) -> tuple[float, float, Floa
     y, cut = (logs - centre) / width, (others - centre) / width
 
     def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
-        return log_likelihood(parameters, law, y, cut, data.counts)
+        offset, slope = map(float, parameters)
+        if slope <= 0:
+            return -math.inf, np.zeros(2), np.eye(2)
+        value, slopes = len(y) * math.log(slope), np.array([0.0, len(y) / slope])
+        curvatures = np.diag([0.0, -len(y) / slope**2])
+        for is_failed, u, weight in ((True, y, 1.0), (False, cut, data.counts)):
+            with np.errstate(over="ignore", invalid="ignore"):  # a step too far, to be taken back
+                terms = law(slope * u - offset, failed=is_failed)
+                level, first, second = (weight * each for each in terms)
+                value += float(level.sum())
+                slopes += np.array([-first.sum(), (first * u).sum()])
+                mixed = -(second * u).sum()
+                curvatures += np.array([[second.sum(), mixed], [mixed, (second * u**2).sum()]])
+        return value, slopes, curvatures
 
     # Far out a standard law has no density that a float holds.
     least = min(1.0, _FARTHEST / float(np.concatenate((y, cut)).max()))
@@ -127,26 +140,6 @@ def _log_location_scale(data: Scaled, law: Standard) -> tuple[float, float, Floa
     found = value - len(logs) * math.log(width) - float(logs.sum())
     mu, sigma = centre + width * offset / slope, width / slope
     return float(mu), float(sigma), inner.T @ bends @ inner, found
-
-
-def log_likelihood(
-    parameters: Floats, law: Standard, failed: Floats, censored: Floats, counts: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return that of logarithms in (location / scale, 1 / scale), its slopes and curvatures."""
-    offset, slope = map(float, parameters)
-    if slope <= 0:
-        return -math.inf, np.zeros(2), np.eye(2)
-    value, slopes = len(failed) * math.log(slope), np.array([0.0, len(failed) / slope])
-    curvatures = np.diag([0.0, -len(failed) / slope**2])
-    for is_failed, y, weight in ((True, failed, 1.0), (False, censored, counts)):
-        with np.errstate(over="ignore", invalid="ignore"):  # a step too far, which is taken back
-            terms = law(slope * y - offset, failed=is_failed)
-            level, first, second = (weight * each for each in terms)
-            value += float(level.sum())
-            slopes += np.array([-first.sum(), (first * y).sum()])
-            mixed = -(second * y).sum()
-            curvatures += np.array([[second.sum(), mixed], [mixed, (second * y**2).sum()]])
-    return value, slopes, curvatures
 
 
 def _estimate(

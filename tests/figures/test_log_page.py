@@ -102,7 +102,7 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
     axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
     counts = sorted(fitted.causes.values(), reverse=True)
     assert [bar.get_width() for bar in axes.containers[0]] == counts
-    medians = [each.median_s for each in fitted.repairs.causes]
+    medians = [each.median_s for each in fitted.repairs.causes.values()]
     said = [text.get_text().split(",")[0] for text in axes.texts if text.get_text()]
     assert said == [f"{n:,}" for n in counts]
     assert len(medians) == len(counts) == 5

@@ -14,7 +14,7 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import worst_share
 from cprsim.failures.logs.outages import merged
 from cprsim.failures.logs.views import histories
-from cprsim.fitting.frailty_fit import NodeModel
+from cprsim.fitting.frailty_fit import simulated
 from cprsim.fitting.log_fit import LogFit
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
@@ -118,9 +118,9 @@ def test_histories_by_hand():
 def test_logs_are_simulated_as_renewal_theory_has_them():
     """Up for 3, down for 1 on average: of 50 nodes in 400, 100 failures each, 4 between them."""
     outages = KaplanMeier.from_sample(Sample.complete([0.5, 1.5]))
-    model = NodeModel(law_of("exponential", 3.0, None), 0.0, 50, 400.0, outages)
+    law = law_of("exponential", 3.0, None)
 
-    failures, samples = model.logs(20, seed=1)
+    failures, samples = simulated(law, 0.0, np.full(50, 400.0), outages, seed=1, logs=20)
 
     # The variance of a count is time x variance / mean³ of a cycle (Cox 1962, section 4.2).
     one = 400 * (9 + 0.25) / 4**3
@@ -228,7 +228,7 @@ def test_exponential_lives_need_a_frailty_for_stepfun(variance: float, reproduce
         assert (counts.var() - mean) / mean**2 == pytest.approx(variance, abs=0.1)
     law = law_of("exponential", float(log.span_s / mean), None)
 
-    failures, _ = NodeModel(law, variance, SERVERS, log.span_s, None).logs(199, seed=3)
+    failures, _ = simulated(law, variance, np.full(SERVERS, log.span_s), None, seed=3)
 
     low, high = np.quantile([worst_share(each) for each in failures], [0.025, 0.975])
     assert (low <= worst_share(counts) <= high) == reproduced

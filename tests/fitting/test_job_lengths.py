@@ -27,8 +27,8 @@ def test_counts_of_a_poisson_process_differ_by_the_root_of_their_mean() -> None:
     """
     gaps_s = np.random.default_rng(3).exponential(10 * HOUR, 6000)
     found = job_lengths(gaps_s, law())
-    assert [each.gaps for each in found] == list(GAPS)
-    for each in found:
+    assert found.gaps.tolist() == list(GAPS)
+    for each in found.itertuples():
         wanted = math.sqrt(each.gaps * (1 - each.gaps / len(gaps_s)))
         assert each.law_sd == pytest.approx(wanted, abs=3 * each.by_chance / math.sqrt(100) + 0.02)
         assert each.length_s == pytest.approx(each.gaps * gaps_s.mean())
@@ -41,7 +41,7 @@ def test_wear_out_and_early_failures_are_told_from_the_law() -> None:
     for shape in (0.5, 2.0):
         drawn = law(distribution="gamma", shape=shape)
         gaps_s = drawn.sample(np.random.default_rng(4), 6000)
-        own, other = job_lengths(gaps_s, drawn)[-1], job_lengths(gaps_s, law())[-1]
+        own, other = (job_lengths(gaps_s, each).iloc[-1] for each in (drawn, law()))
         assert own.agrees
         assert own.law_sd == pytest.approx(math.sqrt(60 / shape), rel=0.1)
         assert not other.agrees
@@ -60,8 +60,8 @@ def test_spells_are_found_that_no_law_of_single_gaps_has() -> None:
         np.cumsum(gaps_s), np.zeros(2000, np.int64), 0.0, float(gaps_s.sum()), of_nodes=False
     )
     fitted = cprsim.fit(log)
-    assert [each.agrees for each in fitted.job_lengths] == [False] * 3
-    longest = fitted.job_lengths[-1]
+    assert fitted.job_lengths.agrees.tolist() == [False] * 3
+    longest = fitted.job_lengths.iloc[-1]
     assert longest.log_sd > 3 * longest.law_sd
     assert any(note.startswith("Jobs of ") and "differ more" in note for note in fitted.notes)
     told = fitted.document()["job_lengths"]
@@ -75,16 +75,16 @@ def test_one_false_alarm_in_many_logs() -> None:
     alarms = 0
     for seed in range(30):
         gaps_s = np.random.default_rng(seed).exponential(HOUR, 400)
-        alarms += sum(not each.agrees for each in job_lengths(gaps_s, law()))
+        alarms += (~job_lengths(gaps_s, law()).agrees).sum()
     assert alarms <= 3
 
 
 def test_a_log_tells_of_jobs_that_are_short_beside_it() -> None:
     gaps_s = np.random.default_rng(1).exponential(HOUR, 24)
     found = job_lengths(gaps_s, law())
-    assert [each.gaps for each in found] == [2, 6]
-    assert job_lengths(gaps_s[:7], law()) == ()
-    assert length_notes((), "gamma") == []
+    assert found.gaps.tolist() == [2, 6]
+    assert job_lengths(gaps_s[:7], law()).empty
+    assert length_notes(job_lengths(gaps_s[:7], law()), "gamma") == []
     (note,) = length_notes(found[:1], "gamma")
     assert note.startswith("Jobs of ")
     assert "(2 mean gaps) differ in their number of failures as under the gamma law" in note

@@ -16,7 +16,7 @@ from cprsim.errors import ScenarioError, UsageError
 from cprsim.fitting import law_versus_log as module
 from cprsim.fitting.block import law_keys
 from cprsim.fitting.display import comparison_table
-from cprsim.fitting.fit_log import fit_for, fit_named, of_job
+from cprsim.fitting.fit_log import fit_for, of_job
 from cprsim.fitting.law_versus_log import (
     COMPARED,
     LawVersusLog,
@@ -229,7 +229,7 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
 def test_an_interval_is_as_wide_as_the_jobs_in_the_log_make_it():
     """512 replays of a log that is 8 jobs long are 8 jobs: the interval is eight times as wide."""
     values = np.random.default_rng(0).normal(1.0, 0.1, 512)
-    whole, few = (module._as_few(values, jobs) for jobs in (math.inf, 8.0))
+    whole, few = (MeasureCompared.of(values, values, jobs).log for jobs in (math.inf, 8.0))
 
     assert few.mean == whole.mean
     assert few.high - few.mean == pytest.approx(8 * (whole.high - whole.mean))
@@ -293,13 +293,13 @@ def of_its_own(tmp_path: Path, **failures: object) -> Path:
 
 def test_a_scenario_names_the_log_of_its_law_and_what_was_taken_of_it(tmp_path: Path):
     named = cprsim.load_scenario(of_its_own(tmp_path, window="0.5:1"))
-    source = fit_named(named).source
+    source = fit_for(named).source
 
     assert source.path == str(tmp_path / "failures.csv")
     assert (source.reader, source.window, source.coalesce_s) == ("csv", (0.5, 1.0), 300.0)
-    assert fit_named(named, window="0:0.5", coalesce=None).source.window == (0, 0.5)
+    assert fit_for(named, window="0:0.5", coalesce=None).source.window == (0, 0.5)
     alike = cprsim.Scenario(**job().mapping() | {"failures": law_of_lives(tmp_path)})
-    assert fit_named(alike, population=28).look == "uptime"
+    assert fit_for(alike, population=28).look == "uptime"
 
 
 def law_of_lives(tmp_path: Path) -> dict[str, object]:
@@ -324,7 +324,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[cprsim.Scenario]:
 
 def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, played):
     named = cprsim.load_scenario(of_its_own(tmp_path, distribution="gamma"))
-    found = of_own_law(fit_named(named), named)
+    found = of_own_law(fit_for(named), named)
 
     assert played[0] is named
     assert found.law == "gamma"
@@ -341,7 +341,7 @@ def test_law_and_log_wait_alike_whatever_repairs_the_law_has(
     path = tmp_path / "job.toml"
     path.write_text(tomli_w.dumps(job().mapping() | {"failures": block}))
     named = cprsim.load_scenario(path)
-    for found in (of_own_law(fit_named(named), named), of_new_law(fitted, named)):
+    for found in (of_own_law(fit_for(named), named), of_new_law(fitted, named)):
         assert found.is_replayed
     for each in played:
         assert each.costs == named.costs

@@ -162,7 +162,7 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     assert np.mean(drawn_h) * HOUR_S == pytest.approx(sample.durations_s.mean(), rel=0.005)
     block = tomllib.loads(fitted.toml())["failures"]
     assert block["distribution"] == "gamma"
-    of_causes = {each.cause: each.mean_s for each in repairs.causes}
+    of_causes = {cause: each.mean_s for cause, each in repairs.causes.items()}
     named = {each["name"]: each["repair"] for each in block["causes"]}
     assert len(of_causes.keys() & named.keys()) >= 5
     for cause in of_causes.keys() & named.keys():

@@ -17,11 +17,9 @@ from cprsim.fitting.job_events import (
     AS_LOGGED,
     LOG,
     JobEvents,
-    interruptions,
     is_events,
     read_events,
-    tables_of,
-    write_log,
+    scenario_of,
 )
 from tests.survival.cases import SHARED
 
@@ -84,9 +82,9 @@ def test_what_a_log_holds_is_found(
     assert found.without_a_save == sum(not saves for saves, _, _ in attempts)
     assert found.useful_s == pytest.approx(written.last_step * STEP_S)
     assert sum(found.split().values()) == pytest.approx(found.wall_s)
-    told = interruptions(found)
-    assert [each.at_s for each in told] == pytest.approx(written.stops[:-1])
-    assert [each.down_s for each in told] == pytest.approx([each[2] for each in attempts[:-1]])
+    told = found.interruptions()
+    assert [at_s for at_s, _ in told] == pytest.approx(written.stops[:-1])
+    assert [down_s for _, down_s in told] == pytest.approx([each[2] for each in attempts[:-1]])
 
 
 def test_the_split_is_what_each_part_took(tmp_path: Path) -> None:
@@ -104,9 +102,7 @@ def test_the_split_is_what_each_part_took(tmp_path: Path) -> None:
 
 
 def replayed(events: JobEvents, folder: Path, **given: Any) -> Any:
-    tables = tables_of(events, folder / LOG, given)
-    write_log(events, folder / LOG, tables["cluster"]["parameter_servers"])
-    return cprsim.run(cprsim.Scenario(**tables), replications=32)
+    return cprsim.run(scenario_of(events, given, folder / LOG, True), replications=32)
 
 
 def test_a_job_replayed_as_it_was_takes_as_long(tmp_path: Path) -> None:
@@ -133,7 +129,7 @@ def test_starts_that_reach_nothing_prolong_the_wait(tmp_path: Path) -> None:
     found = read_events(written.write(tmp_path / "e.log"), STEP_S)
 
     assert [len(found.attempts), found.without_a_save] == [3, 1]
-    assert [each.down_s for each in interruptions(found)] == pytest.approx([40.0])
+    assert [down_s for _, down_s in found.interruptions()] == pytest.approx([40.0])
 
 
 @pytest.mark.parametrize(
@@ -252,7 +248,7 @@ def test_a_published_job_has_the_goodput_that_is_published() -> None:
     assert found.useful_s == 15360
     assert found.goodput == pytest.approx(0.4343365, abs=5e-8)
     assert [len(found.attempts), found.without_a_save] == [48, 26]
-    assert sum(each.loaded is not None for each in found.attempts) == 44
+    assert sum(each.is_loaded for each in found.attempts) == 44
     assert sum(len(each.saves) for each in found.attempts) == 96
     assert sum(found.split().values()) == pytest.approx(found.wall_s)
 

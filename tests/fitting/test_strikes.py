@@ -18,7 +18,6 @@ from cprsim.fitting.strikes import (
     mean_nodes,
     strikes,
     strikes_of_job,
-    without_hits,
 )
 from cprsim.job.severity import Severity
 from tests.failures.test_replay import of_late_nodes
@@ -218,11 +217,11 @@ def test_keys_say_what_is_struck(
 
 def test_lives_of_nodes_say_themselves_what_is_struck() -> None:
     mild, bad = StrikeKind("gpu", "process", 1), StrikeKind("rack", "node", 5)
-    keys = without_hits(failure_keys({mild: 3.0, bad: 1.0}, {}))
+    keys = failure_keys({mild: 3.0, bad: 1.0}, {}, of_lives=True)
     assert keys["causes"][1] == {"name": "rack, 5 nodes, node", "share": 0.25, "severity": "node"}
-    names = failure_keys({StrikeKind("gpu", None, 1): 3.0, StrikeKind("rack", None, 5): 1.0}, {})
-    assert without_hits(names) == {}
-    assert without_hits({"hits": {"parameter_servers": 2}}) == {}
+    names = {StrikeKind("gpu", None, 1): 3.0, StrikeKind("rack", None, 5): 1.0}
+    assert failure_keys(names, {}, of_lives=True) == {}
+    assert failure_keys({StrikeKind(None, None, 2): 1.0}, {}, of_lives=True) == {}
 
 
 def test_severities_of_a_job_are_those_of_all_causes() -> None:

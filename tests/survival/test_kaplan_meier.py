@@ -96,11 +96,11 @@ def test_nothing_failed_is_a_flat_curve():
     assert np.isnan(curve.quantile(0.01))
     assert curve.restricted_mean_s == 5
     with pytest.raises(LogError, match=r"^nothing failed: there is no duration to draw$"):
-        curve.sample(np.random.default_rng(0), 3)
+        curve.durations(np.random.default_rng(0).random(3))
 
 
 def test_draws_of_complete_durations_are_those_durations():
-    drawn = KaplanMeier.from_sample(BEARINGS).sample(np.random.default_rng(1), 100_000)
+    drawn = KaplanMeier.from_sample(BEARINGS).durations(np.random.default_rng(1).random(100_000))
 
     values, counts = np.unique(drawn, return_counts=True)
     assert values.tolist() == np.unique(BEARINGS.durations_s).tolist()
@@ -113,7 +113,7 @@ def test_draws_of_complete_durations_are_those_durations():
 def test_draws_follow_the_curve_and_then_its_exponential_tail(sample):
     n = 100_000
     curve = KaplanMeier.from_sample(sample)
-    drawn = curve.sample(np.random.default_rng(2), n)
+    drawn = curve.durations(np.random.default_rng(2).random(n))
     left = float(curve.at(curve.last_s))
 
     for t in (*curve.times_s, curve.last_s):

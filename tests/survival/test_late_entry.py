@@ -1,6 +1,7 @@
 """Lives that came into sight late: every estimator against other software, and against truth."""
 
 import tomllib
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.text import Text
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
-from cprsim.survival.fitted_laws import Simulated, fit, fit_all, judge
+from cprsim.survival.fitted_laws import fit, fit_all, judge, simulated
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard, log_rank
 from cprsim.survival.sample import Sample
 from tests.survival.cases import spread_of
@@ -146,8 +147,7 @@ def test_the_law_that_was_drawn_is_found(keys):
 
 def test_simulated_lives_last_until_they_are_watched_and_fit_the_same_law():
     law = fit(PARTS, "weibull").law
-    draws, rng = Simulated(PARTS, law), np.random.default_rng(2)
-    every = [draws.sample(rng) for _ in range(60)]
+    every = [*islice(simulated(PARTS, law, np.random.default_rng(2)), 60)]
 
     assert all((each.entered_s == ENTRY).all() for each in every)
     whole = Sample(

@@ -29,7 +29,6 @@ def test_units_change_no_fit(sample, factor):
         assert ours.rmse == pytest.approx(law.rmse, abs=1e-3)  # rounding moves the grid over steps
 
 
-# Shape, end of the watch in seconds, unit and seed of 200 durations that SciPy 1.17 gets wrong.
 def test_kaplan_meier_scales_with_its_unit():
     curve = KaplanMeier.from_sample(MIXED)
     scaled = KaplanMeier.from_sample(Sample(MIXED.durations_s * 1024, MIXED.observed))

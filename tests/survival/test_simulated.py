@@ -1,9 +1,10 @@
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from cprsim.survival.fitted_laws import Simulated, fit
+from cprsim.survival.fitted_laws import fit, simulated
 from tests.survival.cases import CONTROLS, MIXED
 
 
@@ -14,8 +15,7 @@ def rng() -> np.random.Generator:
 def test_simulated_samples_are_censored_as_the_sample_is():
     """All controls were watched for 135, so what fails is what is drawn below 135."""
     found = fit(CONTROLS, "weibull")
-    draws, random = Simulated(CONTROLS, found.law), rng()
-    samples = [draws.sample(random) for _ in range(200)]
+    samples = [*islice(simulated(CONTROLS, found.law, rng()), 200)]
 
     for like in samples:
         assert like.n == 96
@@ -27,6 +27,6 @@ def test_simulated_samples_are_censored_as_the_sample_is():
 
 def test_whoever_was_censored_is_watched_as_long_again():
     found = fit(MIXED, "exponential")
-    like = Simulated(MIXED, found.law).sample(rng())
+    like = next(simulated(MIXED, found.law, rng()))
 
     assert (like.durations_s <= np.where(MIXED.observed, np.inf, MIXED.durations_s)).all()
