@@ -52,15 +52,21 @@ _OTHERS: Final = dict(pair.split(" ") for pair in _PAIRS)
 #: Of the tests of a mutant: a loop without an end is noticed, too.
 _LONGEST_S: Final = 900.0
 #: Of a test; those that take longer uncompiled are left out.
-_LONGEST_TEST_S: Final = 60
+_LONGEST_TEST_S: Final = 60.0
+#: Of a test that takes less: an endless loop is ended by then.
+_SHORTEST_LIMIT_S: Final = 20.0
 #: How many tests go first: most mutants are noticed by one of them, within seconds.
 _FIRST: Final = 25
 
 
 class Mutant(NamedTuple):
-    """A token of a file of the package, and the token that replaces it."""
+    """A token of a file of the package, and the token that replaces it.
+
+    `function`: the innermost function around it, as `Calls` names it; "" if there is none.
+    """
 
     path: str
+    function: str
     line: int
     column: int
     old: str
@@ -77,31 +83,39 @@ class Mutant(NamedTuple):
         lines[self.line - 1] = f"{line[: self.column]} {self.new} {line[end:]}"
         return "".join(lines)
 
-    def function(self) -> str:
-        """Return the innermost function around it, as `Calls` names it; "" if there is none."""
-        tree = ast.parse((ROOT / self.path).read_text(encoding="utf-8"))
-        around = [
-            min(each.lineno for each in (node, *node.decorator_list))
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef)
-            and node.body[0].lineno <= self.line <= (node.end_lineno or 0)
-        ]
-        return f"{self.path}:{max(around)}" if around else ""
-
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Yield all mutants of a file."""
+    """Yield all mutants of a file, but for the columns of a row: a run sets them before use."""
     name = path.relative_to(ROOT).as_posix()
-    before = ""
+    tree, before = ast.parse(path.read_text(encoding="utf-8")), ""
     with path.open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             text, (line, column) = token.string, token.start
             binary = before not in {"", "(", ",", "[", "{", "=", ":", "return"}
+            before, new = text.strip(), None
             if token.type == tokenize.NUMBER:
-                yield Mutant(name, line, column, text, f"({text} + 1)")
+                new = f"({text} + 1)"
             elif text in _OTHERS and (binary or text not in {"*", "/"}):
-                yield Mutant(name, line, column, text, _OTHERS[text])
-            before = text.strip()
+                new = _OTHERS[text]
+            if new is None:
+                continue
+            function = _around(tree, line, ast.FunctionDef)
+            if function or not _around(tree, line, ast.ClassDef):
+                yield Mutant(
+                    name, f"{name}:{function}" if function else "", line, column, text, new
+                )
+
+
+def _around(tree: ast.AST, line: int, kind: type[ast.FunctionDef | ast.ClassDef]) -> int:
+    """Return the first line of the innermost function or class around a line; 0 without one."""
+    return max(
+        (
+            min(each.lineno for each in (node, *node.decorator_list))
+            for node in ast.walk(tree)
+            if isinstance(node, kind) and node.body[0].lineno <= line <= (node.end_lineno or 0)
+        ),
+        default=0,
+    )
 
 
 class Calls:
@@ -150,7 +164,7 @@ class Calls:
 
         Outside functions, those that call any function of the file.
         """
-        function = mutant.function()
+        function = mutant.function
         calls = sorted(
             (took_s, test)
             for test, (took_s, functions) in self.of_tests.items()
@@ -182,17 +196,21 @@ def _noticed(code: int) -> bool:
 
 def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
     """Return whether a quick test fails where a copy of the repository has the mutant."""
-    path = folder / mutant.path
+    path, tests = folder / mutant.path, calls.tests(mutant)
     text = path.read_text(encoding="utf-8")
     path.write_text(mutant.put(text), encoding="utf-8")
-    tests = calls.tests(mutant)
     try:
-        return any(
-            _noticed(_in_a_process(lambda some=some: _run(folder, some)))
-            for some in (_of_few_files(tests), tests)
-        )
+        return any(_fails(folder, some, calls) for some in (_of_few_files(tests), tests))
     finally:
         path.write_text(text, encoding="utf-8")
+
+
+def _fails(folder: Path, tests: list[str], calls: Calls) -> bool:
+    longest_s = max((calls.of_tests[each][0] for each in tests), default=0.0)
+    limit_s = max(_SHORTEST_LIMIT_S, 3 * longest_s)
+    return _noticed(
+        _in_a_process(lambda: _run(folder, tests, limit_s, "-x", plugin=InOrder(tests)))
+    )
 
 
 def _of_few_files(tests: list[str]) -> list[str]:
@@ -223,15 +241,13 @@ def _in_a_process(what: Callable[[], int], longest_s: float = _LONGEST_S) -> int
     return 1
 
 
-def _run(folder: Path, tests: list[str], plugin: object = None) -> int:
+def _run(folder: Path, tests: list[str], limit_s: float, *more: str, plugin: object) -> int:
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
     options = ("-q", "--quick", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
-    plugins: list[Any] = [plugin or InOrder(tests)]
-    stops = () if plugin else ("-x",)
-    longest = ("--timeout", f"{_LONGEST_TEST_S if plugin else 3 * _LONGEST_TEST_S}")
-    return int(pytest.main([*options, *stops, *longest, *files], plugins=plugins))
+    plugins: list[Any] = [plugin]
+    return int(pytest.main([*options, "--timeout", f"{limit_s}", *more, *files], plugins=plugins))
 
 
 def _all_calls(folder: Path) -> Calls:
@@ -239,7 +255,7 @@ def _all_calls(folder: Path) -> Calls:
     kept = folder / "calls.json"
 
     def watched() -> int:
-        code = _run(folder, [*_TESTS], calls)
+        code = _run(folder, [*_TESTS], _LONGEST_TEST_S, plugin=calls)
         for each in calls.failed:
             calls.of_tests.pop(each, None)
         kept.write_text(json.dumps(calls.of_tests), encoding="utf-8")
