@@ -11,10 +11,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        (0, 6),
-        (6, 6),
-        (100, 61),
-        *(pytest.param(100 + 61 * part, 61, marks=pytest.mark.nightly) for part in range(1, 8)),
+        (0, 12),
+        *(pytest.param(100 + 61 * part, 61, marks=pytest.mark.nightly) for part in range(8)),
     ],
 )
 def test_random_worlds(first, count):
