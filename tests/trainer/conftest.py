@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from tests.trainer.forks import Forks
+
 torch.sparse.check_sparse_tensor_invariants.disable()  # or sparse Adagrad warns, once a process
 
 
@@ -13,3 +15,11 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory):
+    """Starts processes that have torch already."""
+    found = Forks(tmp_path_factory.mktemp("said"))
+    yield found
+    found.close()
