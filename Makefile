@@ -37,6 +37,7 @@ test-all: check ## run the checks and all tests but the nightly ones
 
 nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
 	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5
+	@$(PYTEST) --drawn -m "not nightly" $(ARGS) || test $$? -eq 5
 	@$(VENV)/bin/python -m tools.plug_ins adapters -m nightly
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
