@@ -10,9 +10,7 @@ DATA = study
 VENV := .venv
 RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
-# Processes that tests start find the package compiled, and numbers are added up by one thread.
-PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 \
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 DOCS_INSTALLED := $(VENV)/.docs
 RELEASE_INSTALLED := $(VENV)/.release
 LOWEST_INSTALLED := $(VENV)/.lowest

@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing.util
+import os
 import resource
 import subprocess
 import sys
@@ -18,6 +19,12 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
 from tests.gated import Gate, started
+
+# Before NumPy and torch are imported, here and in processes that tests start: several threads would
+# spin for cores, and add numbers up in another order now and then.
+os.environ["OMP_NUM_THREADS"] = "1"
+# The first of such processes leaves the package compiled, which takes most of a second, to others.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The same examples on every machine and in every run: a test that passes must pass again, however
 # slow the machine is. The quick tier draws few of them, `--drawn` most. A test that needs more than
