@@ -33,6 +33,7 @@ from cprsim.runs.selection.bounds import Bound
 from cprsim.runs.summaries import Mean
 from tests.advice.conftest import SCENARIOS, advised
 from tests.advice.test_settings import MEASURED, measured
+from tests.tiers import one_of_each
 
 #: Of an answer that few systems give, in a moment.
 FEW = ["full", "partial", "replication"]
@@ -695,7 +696,12 @@ def test_the_answer_fits_one_screen(quickstart: Advice) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["criteo-kaggle", "tiered", "production", "hot-swap"])
+@pytest.mark.parametrize(
+    "name",
+    one_of_each(
+        ("criteo-kaggle", "production"), ("criteo-kaggle", "tiered", "production", "hot-swap")
+    ),
+)
 def test_the_answer_of_a_shipped_scenario_fits_one_screen(name: str) -> None:
     job = cprsim.load_scenario(SCENARIOS / f"{name}.toml")
     check_screen(cprsim.advise(job, systems=[*FEW, "accepted-loss", "tiered", "hot-swap"]))
