@@ -37,10 +37,12 @@ main()
 _NEED_TORCH = ("train", "validate", "study")
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 #: What is not nightly: a kill of each command, which alone can't clean up, and each other signal.
-_QUICK = dict.fromkeys(COMMANDS, {signal.SIGKILL}) | {
-    "run": {*_SIGNALS},
-    "train": {signal.SIGKILL, signal.SIGINT},
-    "study": {signal.SIGKILL, signal.SIGTERM},
+_QUICK = {
+    "run": _SIGNALS,
+    "sweep": (signal.SIGKILL,),
+    "train": (signal.SIGKILL, signal.SIGINT),
+    "validate": (signal.SIGKILL,),
+    "study": (signal.SIGKILL, signal.SIGTERM),
 }
 
 
