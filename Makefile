@@ -20,7 +20,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all nightly torchrec adapters check soak study frozen bench validation calibrated predicted pages figures \
+.PHONY: demo test test-all nightly torchrec adapters check _types _rest soak study frozen bench validation calibrated predicted pages figures \
 	notebooks docs package lowest clean help
 
 demo: $(RUNS) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -35,6 +35,7 @@ test-all: check ## run the checks and all tests but the nightly ones
 
 nightly: $(INSTALLED) ## more of the same kinds as in test-all, and long ones: up to an hour more
 	@$(PYTEST) -m nightly $(ARGS) || test $$? -eq 5
+	@$(PYTEST) --drawn -m "not nightly" $(ARGS) || test $$? -eq 5
 	@$(VENV)/bin/python -m tools.plug_ins adapters -m nightly
 
 torchrec: $(INSTALLED) ## install TorchRec beside .venv, as docs/plug-into-torchrec.md says, and run its tests
@@ -44,13 +45,18 @@ adapters: $(INSTALLED) ## install Orbax, Transformers, Lightning, Ray beside .ve
 	@$(VENV)/bin/python -m tools.plug_ins adapters $(ARGS)
 
 check: $(INSTALLED) ## check style, format, types, who imports whom, names and words
+	@$(MAKE) --no-print-directory -j 2 _types _rest
+	@echo "Style, format, types, imports, names and words are in order"
+
+_types: $(INSTALLED)
+	@$(call or_report,$(VENV)/bin/mypy)
+
+_rest: $(INSTALLED)
 	@$(call or_report,$(VENV)/bin/ruff check)
 	@$(call or_report,$(VENV)/bin/ruff format --check)
-	@$(call or_report,$(VENV)/bin/mypy)
 	@$(call or_report,$(VENV)/bin/lint-imports)
 	@$(call or_report,$(VENV)/bin/python -m tools.check_names)
 	@$(call or_report,$(VENV)/bin/python -m tools.check_words)
-	@echo "Style, format, types, imports, names and words are in order"
 
 soak: $(INSTALLED) ## kill and stop processes of the real trainer HITS=200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main($(HITS))"

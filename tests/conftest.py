@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +20,16 @@ from hypothesis.internal.constants_ast import Constants
 
 from tests.gated import Gate, started
 
+# Before NumPy and torch are imported, here and in processes that tests start: several threads would
+# spin for cores, and add numbers up in another order now and then.
+os.environ["OMP_NUM_THREADS"] = "1"
+# The first of such processes leaves the package compiled, which takes most of a second, to others.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The same examples on every machine and in every run: a test that passes must pass again, however
-# slow the machine is. The quick tier draws few of them. A test that needs more than others says so
-# by `examples(times)`.
-for _tier, _examples in (("all", 60), ("quick", 8)):
+# slow the machine is. The quick tier draws few of them, `--drawn` most. A test that needs more than
+# others says so by `examples(times)`.
+for _tier, _examples in (("all", 24), ("quick", 8), ("drawn", 120)):
     settings.register_profile(
         _tier,
         derandomize=True,
@@ -78,14 +84,17 @@ QUICK_S = 1.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--quick`, which `make test` gives: no slow tests, and few random examples."""
+    """Add `--quick`, which `make test` gives, and `--drawn` of `make nightly`."""
     parser.addoption("--quick", action="store_true", help="leave slow tests out (make test)")
+    many = "only tests that draw examples, and many of these (make nightly)"
+    parser.addoption("--drawn", action="store_true", help=many)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples Hypothesis draws, before any test is imported."""
-    if config.option.quick:
-        settings.load_profile("quick")
+    for tier in ("quick", "drawn"):
+        if getattr(config.option, tier):
+            settings.load_profile(tier)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -132,6 +141,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out of the quick tier what is marked `slow` or `nightly`, and most of many cases."""
+    if config.option.drawn:
+        keep(config, items, [each for each in items if _draws(each)])
     if not config.option.quick:
         return
     of_a_test: dict[str, list[pytest.Item]] = {}
@@ -140,9 +151,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kind, in_kinds, _ = each.nodeid.partition(" | ")
             test = kind if in_kinds else each.nodeid.partition("[")[0]
             of_a_test.setdefault(test, []).append(each)
-    kept = {
-        each for cases in of_a_test.values() for each in cases[:: math.ceil(len(cases) / CASES)]
-    }
+    cases_of = of_a_test.values()
+    some = [each for cases in cases_of for each in cases[:: math.ceil(len(cases) / CASES)]]
+    keep(config, items, some)
+
+
+def _draws(item: pytest.Item) -> bool:
+    """Return whether a test draws examples by Hypothesis."""
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+def keep(config: pytest.Config, items: list[pytest.Item], some: Iterable[pytest.Item]) -> None:
+    """Deselect all items but some."""
+    kept = {*some}
     config.hook.pytest_deselected(items=[each for each in items if each not in kept])
     items[:] = [each for each in items if each in kept]
 

@@ -41,10 +41,11 @@ COMMANDS = {
     "figure": ["figure", "policy-breakdown", "--out", "{}/out/figure.png"],
     "timeline": ["timeline", QUICKSTART, "--policy", "full", "--out", "{}/out/it.png"],
 }
-WITH_TORCH = {
-    "train": ["train", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
-    "validate": ["validate", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
-}
+_SHORT = [
+    *(str(SCENARIOS / "train-quick.toml"), "--policy", "full", "--out", "{}/out"),
+    *("--set", "job.samples=20_480", "--set", "trainer.test_samples=2_048"),
+]
+WITH_TORCH = {"train": ["train", *_SHORT], "validate": ["validate", *_SHORT]}
 #: Each signal once, and one that comes alone.
 TIMES = len(INTERRUPTS) + 1
 _NEVER = -1  # a call that never comes

@@ -3,8 +3,10 @@
 import json
 import math
 import tomllib
+from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import cprsim
@@ -31,9 +33,16 @@ from cprsim.runs.selection.bounds import Bound
 from cprsim.runs.summaries import Mean
 from tests.advice.conftest import SCENARIOS, advised
 from tests.advice.test_settings import MEASURED, measured
+from tests.tiers import one_of_each
 
 #: Of an answer that few systems give, in a moment.
 FEW = ["full", "partial", "replication"]
+
+
+@cache
+def answered(*systems_asked: str) -> Advice:
+    """Advice on a job that costs are measured of, which several tests look at."""
+    return cprsim.advise(measured(), systems=systems_asked)
 
 
 def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
@@ -136,7 +145,7 @@ def test_progress_is_told_and_the_same_question_has_the_same_answer() -> None:
     assert stages == ["searching settings", "comparing"]
     assert all(0 <= done <= of for _, done, of, _ in told)
     assert all(isinstance(each[3], Advice) for each in told if each[0] == "comparing")
-    assert one == cprsim.advise(measured(), systems=FEW).document()
+    assert one == answered(*FEW).document()
     assert one != cprsim.advise(measured(), systems=FEW, seed=1).document()
 
 
@@ -244,8 +253,7 @@ def test_tuning_a_policy_of_the_users_loses_no_learning_for_less_than_matters() 
 
 
 def test_settings_are_round_with_the_range_that_is_as_good() -> None:
-    advice = cprsim.advise(measured(), systems=["full"])
-    for each in advice.found:
+    for each in answered("full").found:
         if each.candidate.tuned:
             at_s = parse_duration(each.settings["interval"])
             low_s, high_s = each.candidate.ranges["interval"]
@@ -532,6 +540,12 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
         assert (advice.best.name != "never") or feasible
 
 
+@cache
+def never_saved() -> pd.Series:
+    """What its policy that never saves comes to."""
+    return cprsim.run(never_saves(), ["never"], 20_000).summary.loc["never"]
+
+
 @pytest.mark.parametrize(
     ("limits", "feasible"),
     [
@@ -548,7 +562,7 @@ def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(
     systems = ["partial", "full"]
     advice = cprsim.advise(never_saves(), systems=systems, max_interval=None, **limits)  # type: ignore[arg-type]
     found = {each.name: each for each in advice.found}
-    lost = cprsim.run(never_saves(), ["never"], 20_000).summary.loc["never"]
+    lost = never_saved()
     keeps = all(lost[name.removeprefix("max_")] <= most for name, most in limits.items())
 
     assert found["never"].feasible is keeps is feasible
@@ -574,7 +588,7 @@ def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum() -> None:
 
 
 def test_robustness_asks_what_if_the_job_is_another() -> None:
-    advice = cprsim.advise(measured(), systems=FEW)
+    advice = answered(*FEW)
     found = robustness(advice)
     assert found is not None
     levers = {each.name: each for each in found.levers}
@@ -650,7 +664,7 @@ def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told
         )
         for each in (0.5, 1.0, 2.0)
     )
-    advice = cprsim.advise(measured(), systems=["full"])
+    advice = answered("full")
     systems = {"cpr": "cpr-vanilla", "full": "full"}
 
     lines = said(advice, Robustness("cpr", 0.001, (Parameter("MTBF", worlds),), systems))
@@ -678,11 +692,16 @@ def check_screen(advice: Advice) -> None:
 
 def test_the_answer_fits_one_screen(quickstart: Advice) -> None:
     check_screen(quickstart)
-    check_screen(cprsim.advise(measured(), systems=["full"]))
+    check_screen(answered("full"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["criteo-kaggle", "tiered", "production", "hot-swap"])
+@pytest.mark.parametrize(
+    "name",
+    one_of_each(
+        ("criteo-kaggle", "production"), ("criteo-kaggle", "tiered", "production", "hot-swap")
+    ),
+)
 def test_the_answer_of_a_shipped_scenario_fits_one_screen(name: str) -> None:
     job = cprsim.load_scenario(SCENARIOS / f"{name}.toml")
     check_screen(cprsim.advise(job, systems=[*FEW, "accepted-loss", "tiered", "hot-swap"]))

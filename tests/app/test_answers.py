@@ -106,7 +106,8 @@ def test_a_wrong_value_is_told_and_nothing_is_played(server: AppServer) -> None:
 
 
 def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
-    found = parts(server, "failures.mean=3+h&policies.full.interval=4+d&replications=1")
+    query = "failures.mean=3+h&policies.full.interval=4+d&replications=1"
+    found = parts(server, query, until="failed")
 
     assert named(found, "failed")[0]["lines"][0].startswith("policy 'full': the job gets nowhere")
 
@@ -116,8 +117,8 @@ def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(
     server: AppServer,
 ) -> None:
     query = "replications=20"
-    one, *_ = named(parts(server, query), "lane")
-    other, *_ = named(parts(server, f"{query}&replication=7"), "lane")
+    one, *_ = named(parts(server, query, until="lane"), "lane")
+    other, *_ = named(parts(server, f"{query}&replication=7", until="lane"), "lane")
 
     played = cprsim.run("quickstart", policies=["full"], replications=20).replications
     overheads = played.set_index("replication").overhead

@@ -10,10 +10,12 @@ import pytest
 from cprsim.app.server import AppServer
 from tests.app.serving import QUICKSTART, served
 from tests.report.browser import FAINT, Browser, Tab, browser, needs_chromium
+from tests.tiers import one_of_each
 from tests.waiting import wait_until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-
+#: Of a desktop and of a phone.
+WIDTHS = (1280, 400)
 
 #: In the page: what the tests look at, by the control's name.
 _HELPERS = """
@@ -108,7 +110,7 @@ def assert_quiet(tab: Tab, server: AppServer) -> None:
     assert all(urlsplit(url)[:2] == own[:2] for url in asked), asked
 
 
-@pytest.mark.parametrize("width_px", [1280, 400])
+@pytest.mark.parametrize("width_px", one_of_each(("1280",), WIDTHS))
 def test_every_control_moves_the_answer(
     opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
@@ -137,7 +139,7 @@ def test_every_control_moves_the_answer(
     assert_quiet(tab, server)
 
 
-@pytest.mark.parametrize("width_px", [1280, 400])
+@pytest.mark.parametrize("width_px", WIDTHS)
 def test_all_pictures_are_there_and_fit(
     opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
@@ -172,7 +174,7 @@ def test_all_pictures_are_there_and_fit(
     assert_quiet(tab, server)
 
 
-@pytest.mark.parametrize("width_px", [1280, 400])
+@pytest.mark.parametrize("width_px", one_of_each(("400",), WIDTHS))
 def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
     opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
@@ -207,7 +209,7 @@ def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
     assert_quiet(tab, server)
 
 
-@pytest.mark.parametrize("width_px", [1280, 400])
+@pytest.mark.parametrize("width_px", one_of_each(("1280",), WIDTHS))
 def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
     opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:

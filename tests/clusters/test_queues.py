@@ -36,7 +36,9 @@ def _per_failure(spec, measure: str) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(1800.0,), (600.0, 3000.0)])
+@pytest.mark.parametrize(
+    "sizes", [pytest.param((1800.0,), marks=pytest.mark.nightly), (600.0, 3000.0)]
+)
 def test_loads_share_the_store_as_a_processor_sharing_queue(tmp_path, sizes):
     # M/G/1//N-PS, of classes that differ in their loads: a product form (Baskett, Chandy, Muntz and
     # Palacios, J. ACM 22(2), 1975), whatever the law of the times between failures.
@@ -58,7 +60,9 @@ def test_loads_share_the_store_as_a_processor_sharing_queue(tmp_path, sizes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("nodes", "spares"), [(20, 1), (20, 3)])
+@pytest.mark.parametrize(
+    ("nodes", "spares"), [(20, 1), pytest.param(20, 3, marks=pytest.mark.nightly)]
+)
 def test_spares_are_those_of_a_machine_repairman(tmp_path, nodes, spares):
     # N machines at work, s spares, as many repairers as machines: births at the rate of those at
     # work, deaths at that of those in repair (D. R. Cox and W. L. Smith, Queues, 1961, ch. 6).

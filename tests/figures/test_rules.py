@@ -46,6 +46,7 @@ from tests.figures import (
 )
 from tests.figures.answers import CASES as ANSWERS
 from tests.figures.reading import boxes_apart, heading, labels, notes, rendered, words
+from tests.tiers import one_of_each
 
 FLEET = pd.DataFrame(
     [
@@ -199,7 +200,7 @@ def test_what_the_user_has_set_wins(name: str) -> None:
     assert families <= {"monospace"}
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", one_of_each(("policy-breakdown", "phase", "tradeoff"), DRAWN))
 def test_the_same_table_gives_the_same_bytes(name: str) -> None:
     assert save_bytes(anew(name), "svg") == save_bytes(anew(name), "svg")
 

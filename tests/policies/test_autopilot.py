@@ -206,7 +206,7 @@ def test_who_must_guess_and_may_lose_samples_loses_little(shape: float) -> None:
 @pytest.mark.parametrize(
     ("system", "nodes"),
     [
-        (20, 512),
+        pytest.param(20, 512, marks=pytest.mark.nightly),
         pytest.param(18, 1024, marks=pytest.mark.nightly),
         (8, 164),
         (6, 32),

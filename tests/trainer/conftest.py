@@ -3,13 +3,14 @@
 import pytest
 import torch
 
+from tests.trainer.forks import Forks
+
 torch.sparse.check_sparse_tensor_invariants.disable()  # or sparse Adagrad warns, once a process
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """More would spin for cores, and add numbers up in another order now and then."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory):
+    """Starts processes that have torch already."""
+    found = Forks(tmp_path_factory.mktemp("said"))
+    yield found
+    found.close()

@@ -1,4 +1,4 @@
-"""Loops as others write them, with hooks: `python -m tests.trainer.foreign_loops KIND FOLDER STEP`.
+"""Loops as others write them, with hooks: `main(kind, folder, killed_at)`.
 
 `sparse-adam`: one EmbeddingBag a table, SparseAdam for tables, Adam with a cosine schedule and
 dropout for the rest. `script`: all in one long function, one optimiser for everything, batches by
@@ -256,7 +256,5 @@ def trained(kind, folder=None, killed_at=None):
     return f"from {first}: {found.hexdigest()}"
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    torch.sparse.check_sparse_tensor_invariants.disable()
-    sys.stdout.write(trained(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])) + "\n")
+def main(kind, folder, *killed_at):
+    sys.stdout.write(trained(kind, Path(folder), *killed_at) + "\n")

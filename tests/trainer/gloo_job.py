@@ -1,11 +1,9 @@
-"""A rank of a job by gloo.
-
-`python -m tests.trainer.gloo_job RANK SIZE GENERATION KIND POLICY FOLDER`
+"""A rank of a job by gloo: `main(rank, size, generation, kind, policy, folder)`.
 
 Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each; of the kind
 `ddp` the MLP is in DDP; of the kind `elastic` any number of ranks has the same rows and the same
-parts of the MLP between them, and the same samples. The POLICY `bare` is the loop without hooks.
-With a STEP more it is killed there, in generation 0.
+parts of the MLP between them, and the same samples. The policy `bare` is the loop without hooks.
+With a step more it is killed there, in generation 0.
 What it says last: the steps that it went on from, digests of its rows and of its MLP, and PLS.
 """
 
@@ -228,7 +226,7 @@ def leave():
 
 
 def main(rank, size, generation, kind, policy, folder, killed_at=None):
-    torch.set_num_threads(1)
+    folder = Path(folder)
     ranks = RebuiltGroup(folder / "group", rank, size, generation, timeout_s=HANGS_S)
     loop = LOOPS[kind](rank, size)
     hooks = NoHooks()
@@ -249,16 +247,5 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
     pls = 0.0 if policy == "bare" else hooks.job_summary().pls
     rows, dense = map(digest, loop.learned())
     sys.stdout.write(f"{begun} {rows} {dense} {pls}\n")
-
-
-if __name__ == "__main__":
-    given = sys.argv[1:]
-    main(
-        int(given[0]),
-        int(given[1]),
-        int(given[2]),
-        *given[3:5],
-        Path(given[5]),
-        *map(int, given[6:]),
-    )
+    del hooks, loop, ranks
     leave()

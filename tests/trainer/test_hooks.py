@@ -4,8 +4,6 @@ import errno
 import hashlib
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -78,19 +76,14 @@ def test_seconds_add_up_and_the_last_steps_are_saved_if_asked_for(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
-    command = [sys.executable, "-m", "tests.trainer.loops", "full", str(tmp_path)]
-    stays = [*command, "23"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(stays, text=True, **pipes) as killed:
-        for line in killed.stdout:
-            if line == "step 23\n":
-                killed.kill()
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_a_process_that_was_killed_goes_on_from_its_folder(clean, forks, tmp_path):
+    started = "tests.trainer.loops", "full", tmp_path
+    killed, _ = forks.ended(forks.start(*started, 23))
+    code, said = forks.ended(forks.start(*started))
 
-    assert killed.returncode == -signal.SIGKILL
-    assert done.stdout.splitlines()[0] == "from 20"
-    assert done.stdout.splitlines()[-1] == f"digest {clean}"
+    assert (killed, code) == (-signal.SIGKILL, 0)
+    assert said.splitlines()[0] == "from 20"
+    assert said.splitlines()[-1] == f"digest {clean}"
 
 
 LEFT_OUT = r"npys: is not what was written; it is left out, and step {} returned to$"

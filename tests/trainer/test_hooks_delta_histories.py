@@ -231,8 +231,11 @@ def test_some_histories(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 5))
-def test_a_thousand_histories(seed, tmp_path: Path):
-    counts = histories(tmp_path, 250, seed)
-    assert min(counts[name] for name in ("kills", "loads", "damages")) > 100
-    assert counts["merged"] > 10
+@pytest.mark.parametrize(
+    ("trials", "seed"),
+    [(50, 0), *(pytest.param(250, seed, marks=pytest.mark.nightly) for seed in range(1, 5))],
+)
+def test_many_histories(trials, seed, tmp_path: Path):
+    counts = histories(tmp_path, trials, seed)
+    assert min(counts[name] for name in ("kills", "loads", "damages")) > 0.4 * trials
+    assert counts["merged"] > 0.04 * trials

@@ -1,8 +1,6 @@
 """Loops of others, killed and started again, end as if they never had been."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -29,11 +27,11 @@ def test_hooks_change_nothing(bare, tmp_path):
     assert alone(kind, tmp_path) == without
 
 
-def test_a_loop_that_is_killed_ends_as_one_without_hooks(bare, tmp_path):
+def test_a_loop_that_is_killed_ends_as_one_without_hooks(bare, forks, tmp_path):
     kind, without = bare
-    command = [sys.executable, "-m", "tests.trainer.foreign_loops", kind, str(tmp_path)]
-    killed = subprocess.run([*command, "13"], capture_output=True, text=True, check=False)
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    started = "tests.trainer.foreign_loops", kind, tmp_path
+    killed = forks.ended(forks.start(*started, 13))
+    again = forks.ended(forks.start(*started))
 
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert again.stdout.split() == ["from", "10:", without.split()[-1]]
+    assert killed[0] == -signal.SIGKILL, killed
+    assert again == (0, f"from 10: {without.split()[-1]}\n")

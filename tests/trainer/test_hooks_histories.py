@@ -151,7 +151,7 @@ class World(HooksObserver):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
-    "seeds", [range(4), pytest.param(range(4, 24), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(4), pytest.param(range(4, 24), marks=pytest.mark.nightly)], ids=["few", "many"]
 )
 def test_what_comes_back_is_what_was_saved(policy, seeds, tmp_path, monkeypatch):
     happened, saves = set(), 0

@@ -86,7 +86,8 @@ def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean):
     ],
 )
 def test_full_recovery_predicts_what_a_run_without_failures_does(clean, policy, keys):
-    recovered = ran(policy, ALL_KILLS, **keys)
+    # Each that hangs takes up to 10 s until it is given up.
+    recovered = ran(policy, ALL_KILLS[1:4:2] if "hangs" in keys else ALL_KILLS, **keys)
 
     assert recovered.predictions_sha256 == clean.predictions_sha256
     assert recovered.pls == recovered.updates_lost == recovered.dense_lost == 0

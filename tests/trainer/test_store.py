@@ -242,7 +242,7 @@ def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(
     assert min(counts[each] for each in ("none", "earlier", "last")) > 20
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_much_more_of_it(written, tmp_path, counted) -> None:
     counted(f"600 damaged checkpoints: {dict(fuzzed(written, tmp_path, 600, 1))}")
 

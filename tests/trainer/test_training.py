@@ -1,8 +1,6 @@
 """Whole scenarios: the command, the simulator beside it, and what is refused."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -116,22 +114,12 @@ def test_processes_know_the_policy_alone_that_is_trained(monkeypatch):
     assert (seen, len(quick.policies) > 1) == (["partial"], True)
 
 
-def cprsim(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "cprsim.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-
-
 @pytest.mark.slow
-def test_the_command_trains_the_shipped_scenario(tmp_path):
+def test_the_command_trains_the_shipped_scenario(tmp_path, capsys):
     out = tmp_path / "out"
-    done = cprsim("train", str(QUICK), "--json", "--policy", "full", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    asked = ["train", str(QUICK), "--json", "--policy", "full", "--out", str(out)]
+    assert cli._main(asked) == 0
+    document = json.loads(capsys.readouterr().out)
     section = trainer_section(load_mapping(QUICK)["trainer"])
     unharmed = train(load_scenario(QUICK, ["failures.exactly=0"]), section, "full")
 

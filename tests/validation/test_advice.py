@@ -10,8 +10,8 @@ from tools.validation.advice.regret import Outcome, ask, read, table
 from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, summary
 
 HINT = "docs/validation.md is out of date; run `make validation`"
-#: Quick ones.
-FEW = (2, 4, 7)
+#: Quick ones, the quickest first.
+FEW = (3, 2, 4, 7)
 
 #: Jobs that the page tells of at least; all are `JOBS`.
 LEAST_ASKED = 200
@@ -74,7 +74,7 @@ def test_jobs_are_spread_over_their_ranges():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", one_of_each(("4",), FEW))
+@pytest.mark.parametrize("number", one_of_each(("3",), FEW))
 def test_advice_is_as_good_as_brute_force(number):
     found = ask(number)
 

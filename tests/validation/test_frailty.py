@@ -3,13 +3,14 @@
 import pandas as pd
 import pytest
 
+from tests.tiers import one_of_each
 from tools.paths import SHARED
 from tools.tables import csv_line
 from tools.validation.frailty_section import LOGS, TABLE, found, row
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("name", one_of_each(("LANL 3", "LANL 6", "StepFun"), LOGS))
 def test_nodes_of_a_log_differ_or_not_as_the_page_has_it(name: str):
     """Nodes of LANL do, by a few that no gamma frailty explains; those of others don't."""
     if not (SHARED / LOGS[name][0]).exists():

@@ -5,6 +5,7 @@ import re
 import pandas as pd
 import pytest
 
+from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.tables import csv_line
 from tools.validation.replayed import LENGTHS, LOGS, MEASURES, Mean, Played, compare
@@ -23,15 +24,7 @@ def committed() -> str:
     return text[start : text.index("\n## ", start)]
 
 
-#: Of those that are not nightly.
-MARKS = {QUICK: (), "LANL 8, whole life, 164 nodes": pytest.mark.slow}
-
-
-@pytest.mark.parametrize(
-    "log",
-    [pytest.param(log, marks=MARKS.get(log.name, pytest.mark.nightly)) for log in LOGS],
-    ids=lambda log: log.name,
-)
+@pytest.mark.parametrize("log", one_of_each((QUICK,), LOGS, lambda log: log.name))
 def test_a_law_costs_what_its_log_costs_or_that_is_said_beforehand(log, tmp_path):
     if not log.there:
         pytest.skip(f"needs {log.path} of the shared data")

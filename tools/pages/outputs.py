@@ -3,18 +3,18 @@
 Run `python -m tools.pages.outputs`, or `make pages`. Tests compare the pages with it.
 """
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import cprsim
+from cprsim.cli.command import _main
 from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.names import TrackerName
@@ -64,18 +64,12 @@ _SHOWN = 3
 
 def printed(command: str) -> str:
     """Return the output of `cprsim` with these arguments, without blanks at the ends of lines."""
-    with TemporaryDirectory() as folder:  # for what it may leave
-        (Path(folder) / "scenarios").symlink_to(ROOT / "scenarios")
-        done = subprocess.run(
-            [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
-    text = done.stdout or done.stderr
+    out, err = StringIO(), StringIO()
+    with TemporaryDirectory() as folder, chdir(folder):  # for what it may leave
+        Path("scenarios").symlink_to(ROOT / "scenarios")
+        with redirect_stdout(out), redirect_stderr(err):
+            _main(shlex.split(command))
+    text = out.getvalue() or err.getvalue()
     return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
 
 

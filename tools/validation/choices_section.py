@@ -98,9 +98,9 @@ def search_row(kind: str, found: Searched) -> tuple[str, ...]:
     return _named(kind), _wrong(outcomes), *shares, f"{found.played:.0f}", *kn
 
 
-def judged_row(kind: str) -> tuple[str, ...]:
-    """Measure a kind, and return its cells in `TABLE`."""
-    return row(kind, {count: judged(kind, count, WORLDS) for count in COUNTS})
+def judged_row(kind: str, counts: Sequence[int] = COUNTS) -> tuple[str, ...]:
+    """Measure a kind at so many replications, and return its cells in `TABLE`."""
+    return row(kind, {count: judged(kind, count, WORLDS) for count in counts})
 
 
 def certified_row(kind: str) -> tuple[str, ...]:
