@@ -23,7 +23,6 @@ from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.draws import ScenarioDraws, source_of
 from cprsim.sim.engine import COLUMNS
-from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import Tables
 
 __all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
@@ -108,9 +107,8 @@ class Playing:
         tables = Tables()
         for scenario, policies in scenarios:
             source = source_of(scenario.failure_model.process.cohort(0, 0))
-            nodes = scenario.failure_model.nodes
             for name in policies:
-                tables.add(PlanCosts(scenario, name), nodes, source)
+                tables.add(scenario, name, source)
         self._tables = arrays(tables)
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies

@@ -20,7 +20,7 @@ COMPILED = tuple(
     sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py"))
 )
 #: Modules whose numbers are compiled in.
-_NUMBERS = ("cprsim.basics.periods", "cprsim.failures.hit", "cprsim.job.platform")
+_NUMBERS = ("cprsim.basics.periods", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
 

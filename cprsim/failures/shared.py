@@ -1,20 +1,20 @@
-"""Draws that scenarios of one seed share: jobs of a fleet, points of a sweep.
+"""Random numbers of a cohort: drawn once for all scenarios of one seed that need the same.
 
 Whatever is drawn for a cohort depends on the seed, the cohort, the cause, and little else; the mean
-of a law only scales it. So one standard block serves all scenarios that differ in nothing else, and
-whoever plays many hands one `SharedDraws` to `Process.cohort` of each.
+of a law only scales it. So one standard block serves all scenarios that differ in nothing else:
+jobs of a fleet, points of a sweep.
 """
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws.law import Floats
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 
 _Any = TypeVar("_Any")
-#: What a stream is made of: seed, cohort, cause, entity.
-Place = tuple[int, int, Cause, int]
 #: Numbers that are kept by default, about: 256 MB of them.
 _MOST = 32_000_000
 #: Columns that a cohort draws at first.
@@ -42,34 +42,57 @@ class SharedDraws:
         self._known[key] = found  # the latest are last
         return cast(_Any, found[1])
 
-    def durations(
-        self, law: Distribution, seed: int, cohort: int, cause: Cause, *, aged: bool = False
-    ) -> CohortDraws:
-        """Draw as `CohortDraws(law.sample, seed, cohort, cause)`; `sample_left` first if `aged`."""
-        each, at = law.law, (seed, cohort, cause)
-        block = self.kept(
-            (at, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
+
+class CohortStreams:
+    """Random numbers of one cohort, of each cause from a stream of its own.
+
+    `key`: the seed and the number of the cohort. `shared`: what was drawn for other scenarios, if
+    any are played with this one.
+    """
+
+    def __init__(self, seed: int, number: int, shared: SharedDraws | None = None) -> None:
+        self.key, self._shared = (seed, number), shared
+
+    def stream(self, cause: Cause, entity: int = 0) -> np.random.Generator:
+        """Return the generator of a cause, and of an entity of it."""
+        return stream(*self.key, cause, entity)
+
+    def kept(self, what: Hashable, make: Callable[[], _Any], numbers: int) -> _Any:
+        """Return the result of `make`, which draws so many numbers at first, once a `what`."""
+        return (
+            make() if self._shared is None else self._shared.kept((self.key, what), make, numbers)
         )
-        if not aged:
-            return ScaledDraws(block, each.scale)
-        place, size = (*at, 1), (COHORT, 1)  # from a separate stream, as in `CohortDraws`
-        return ScaledDraws(block, each.scale, lambda: self.lives(law, place, size, left=True))
+
+    def uniform(self, cause: Cause) -> CohortDraws:
+        """Return numbers from 0 to 1."""
+        return self.kept(cause, lambda: CohortDraws(_uniform, *self.key, cause), COHORT * _COLUMNS)
+
+    def durations(self, law: Distribution, cause: Cause, *, aged: bool = False) -> CohortDraws:
+        """Return durations; the first is under way already if `aged`."""
+        each, at = law.law, (*self.key, cause)
+        block = self.kept(
+            (cause, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
+        )
+        # From a stream of its own: with it or without, all other columns are the same.
+        first = (lambda: self.lives(law, cause, 1, 1, left=True)) if aged else None
+        return ScaledDraws(block, each.scale, first)
 
     def lives(
-        self, law: Distribution, place: Place, size: tuple[int, int], *, left: bool = False
+        self, law: Distribution, cause: Cause, entity: int, columns: int, *, left: bool = False
     ) -> Floats:
-        """Draw as `law.sample(stream(*place), size)`, or `sample_left`; not to be changed."""
-        each, numbers = law.law, size[0] * size[1]
-        if left:
+        """Draw durations, or what is left of them, shape (COHORT, columns); not to be changed."""
+        each, size, numbers = law.law, (COHORT, columns), COHORT * columns
+        what = cause, entity, columns, each.key
+        if not left:
+            draw = lambda: each.standard(self.stream(cause, entity), size)  # noqa: E731
+            return each.scale * self.kept(("whole", what), draw, numbers)
 
-            def drawn() -> tuple[Floats, Floats]:
-                rng = stream(*place)
-                return each.standard_long(rng, size), rng.random(size)
+        def drawn() -> tuple[Floats, Floats]:
+            rng = self.stream(cause, entity)
+            return each.standard_long(rng, size), rng.random(size)
 
-            long, share = self.kept(("left", place, size, each.key), drawn, 2 * numbers)
-            return each.long(long) * share
-        at = "whole", place, size, each.key
-        return each.scale * self.kept(at, lambda: each.standard(stream(*place), size), numbers)
+        long, share = self.kept(("left", what), drawn, 2 * numbers)
+        return each.long(long) * share
 
 
 class ScaledDraws(CohortDraws):
@@ -105,3 +128,7 @@ class ScaledDraws(CohortDraws):
             assert self._makes_first is not None
             self._column = self._makes_first()
         return self._column
+
+
+def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
+    return rng.random(size)

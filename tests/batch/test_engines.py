@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -11,8 +11,12 @@ from cprsim.batch import engine as batch
 from cprsim.cli import command as cli
 from cprsim.contract import Always, Context, Growing, Loss, Plan, Recover, every
 from cprsim.errors import UsageError
-from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.cohorts import SeverityRows
+from cprsim.failures.hits import Hit, MeanHit
+from cprsim.failures.processes import Process
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.job.platform import Cluster
 from cprsim.policies.full import Full
 from cprsim.runs.engines import chosen
 from tests.contract.test_rules import mixed_scenario
@@ -123,14 +127,14 @@ def test_a_policy_of_users_own_that_brings_no_code_is_played_in_batches() -> Non
     assert by_batch.replications.equals(by_sim.replications)
 
 
-class Clockwork:
+class Clockwork(Process):
     """Failures of somebody's own kind: server 0 fails every 4 h."""
 
+    cluster, kinds = Cluster(parameter_servers=4, trainers=2), ()
     mtbf_s = 4 * 3600.0
     mean_hit = MeanHit(1.0, 0.0, 1.0)
-    severity_shares: ClassVar = {"node": 1.0}
 
-    def cohort(self, seed: int, number: int) -> "Clockwork":
+    def _drawn(self, streams: CohortStreams, severities: SeverityRows | None) -> Any:
         return self
 
     def timeline(self, row: int) -> AbsoluteTimeline:

@@ -9,14 +9,12 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
-from cprsim.failures.cohorts import NodeCohort, RenewalCohort
-from cprsim.failures.hit import Hit
-from cprsim.failures.hits import Hits
+from cprsim.failures.cohorts import Lives, NodeCohort, RenewalCohort, VictimRows
+from cprsim.failures.hits import Hit, Hits
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
-from cprsim.failures.victims import VictimRows
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.sim.cursor import cursor_of
@@ -36,21 +34,23 @@ def draws(seed: int = 0, cause: Cause = Cause.FAILURE_TIME) -> CohortDraws:
 
 
 def victims(hits: Mapping[str, object], count: int) -> list[Hit]:
-    rows = VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0)
+    rows = VictimRows(Hits.model_validate(hits), CLUSTER, CohortStreams(0, 0))
     return [rows.hit(0, index) for index in range(count)]
 
 
 def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeCohort:
     wear_out = law("weibull", shape=3.0)
     cluster = Cluster(parameter_servers=servers, trainers=trainers)
-    return NodeCohort(Lives(wear_out, servers + trainers, seed, cohort=0), cluster, None, None)
+    return NodeCohort(
+        Lives(wear_out, servers + trainers, CohortStreams(seed, 0)), cluster, None, None
+    )
 
 
 def life_s(cohort: NodeCohort, generation: int, node: int) -> float:
     return float(cohort.lives.generation(generation)[0, node])
 
 
-RENEWAL = RenewalCohort(draws(), VictimRows(Hits(), CLUSTER, seed=0, cohort=0), None).timeline(0)
+RENEWAL = RenewalCohort(draws(), VictimRows(Hits(), CLUSTER, CohortStreams(0, 0)), None).timeline(0)
 
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cprsim.contract import Plan, Recover
 from cprsim.contract.ledger import Ledger
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.history.phases import Phase
