@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws.law import Floats
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import FailureCause, Part
 from cprsim.failures.frailty import Frailty
 from cprsim.failures.hits import Hit, Hits
-from cprsim.failures.shared import CohortStreams
+from cprsim.failures.shared import CohortNumbers, CohortStreams
 from cprsim.failures.spec import Bursts, Offenders
 from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline
 from cprsim.job.platform import Cluster
@@ -38,12 +38,12 @@ class SeverityRows:
         self._below = np.array(list(itertools.accumulate(each.share or 0.0 for each in kinds)))
         self._severities = np.array([SEVERITIES.index(each.severity) for each in kinds])
         self._uniform = streams.uniform(Cause.SEVERITY)
-        self._times: dict[tuple[Part, int], CohortDraws] = {}
+        self._times: dict[tuple[Part, int], CohortNumbers] = {}
 
     def causes(self, rows: Ints, failures: int) -> Ints:
         """Places in `kinds` of so many failures of some rows, shape (rows, failures)."""
         # Rounding may leave the last share a little below one.
-        at = self._uniform.upto(failures)[rows, :failures] * self._below[-1]
+        at = self._uniform.of(rows, failures) * self._below[-1]
         return np.asarray(np.searchsorted(self._below, at, side="right"))
 
     def of_failures(self, rows: Ints, failures: int) -> Ints:
@@ -64,11 +64,10 @@ class SeverityRows:
         for place, kind in enumerate(self.kinds):
             time, own = getattr(kind, part), causes == place
             if isinstance(time, Distribution):
-                if (part, place) not in self._times:
-                    self._times[part, place] = CohortDraws(
-                        time.sample, *self._streams.key, _STREAMS[part], entity=place
-                    )
-                found[own] = self._times[part, place].upto(failures)[rows, :failures][own]
+                at = part, place
+                if at not in self._times:
+                    self._times[at] = self._streams.durations(time, _STREAMS[part], place)
+                found[own] = self._times[at].of(rows, failures)[own]
             elif time is not None:
                 found[own] = time
         return found
@@ -184,7 +183,7 @@ class RenewalCohort(_Drawn):
     Each gap counts from when the job runs again.
     """
 
-    gaps: CohortDraws
+    gaps: CohortNumbers
     victims: VictimRows | CauseVictimRows
     severities: SeverityRows | None
 

@@ -6,13 +6,15 @@ jobs of a fleet, points of a sweep.
 """
 
 from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws.law import Floats
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, Sampler, stream
 
 _Any = TypeVar("_Any")
 #: Numbers that are kept by default, about: 256 MB of them.
@@ -63,19 +65,25 @@ class CohortStreams:
             make() if self._shared is None else self._shared.kept((self.key, what), make, numbers)
         )
 
-    def uniform(self, cause: Cause) -> CohortDraws:
+    def uniform(self, cause: Cause) -> "CohortNumbers":
         """Return numbers from 0 to 1."""
-        return self.kept(cause, lambda: CohortDraws(_uniform, *self.key, cause), COHORT * _COLUMNS)
+        sample: Sampler = lambda rng, size: rng.random(size)  # noqa: E731
+        draws = self.kept(cause, lambda: CohortDraws(sample, *self.key, cause), COHORT * _COLUMNS)
+        return CohortNumbers(draws, 1.0)
 
-    def durations(self, law: Distribution, cause: Cause, *, aged: bool = False) -> CohortDraws:
+    def durations(
+        self, law: Distribution, cause: Cause, entity: int = 0, *, aged: bool = False
+    ) -> "CohortNumbers":
         """Return durations; the first is under way already if `aged`."""
-        each, at = law.law, (*self.key, cause)
+        each = law.law
         block = self.kept(
-            (cause, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
+            (cause, entity, each.key),
+            lambda: CohortDraws(each.standard, *self.key, cause, entity=entity),
+            COHORT * _COLUMNS,
         )
         # From a stream of its own: with it or without, all other columns are the same.
-        first = (lambda: self.lives(law, cause, 1, 1, left=True)) if aged else None
-        return ScaledDraws(block, each.scale, first)
+        first = cache(lambda: self.lives(law, cause, 1, 1, left=True)) if aged else None
+        return CohortNumbers(block, each.scale, first)
 
     def lives(
         self, law: Distribution, cause: Cause, entity: int, columns: int, *, left: bool = False
@@ -95,8 +103,8 @@ class CohortStreams:
         return each.long(long) * share
 
 
-class ScaledDraws(CohortDraws):
-    """Numbers of one cause for a cohort, made of a standard block that others share.
+class CohortNumbers:
+    """Numbers of one cause for a cohort: a standard block, which scenarios may share, and a scale.
 
     `first`, where it is given, makes the first column, shape (COHORT, 1).
     """
@@ -104,31 +112,11 @@ class ScaledDraws(CohortDraws):
     def __init__(
         self, block: CohortDraws, scale: float, first: Callable[[], Floats] | None = None
     ) -> None:
-        self._block, self._scale, self._makes_first = block, scale, first
-        self._drawn = block.upto(0)[:, :0]
-        self._column: Floats | None = None
+        self._block, self._scale, self._first = block, scale, first
 
-    def upto(self, columns: int) -> Floats:
-        """At least so many columns, shape (COHORT, >= columns)."""
-        if self._drawn.shape[1] < columns:
-            self._drawn = self._scale * self._block.upto(columns)
-            if self._makes_first is not None:
-                self._drawn[:, :1] = self._first_column()
-        return self._drawn
-
-    def row(self, row: int, columns: int) -> Floats:
-        """At least so many columns of one row, without the others."""
-        drawn = self._scale * self._block.row(row, columns)
-        if self._makes_first is not None and drawn.size:
-            drawn[0] = self._first_column()[row, 0]
-        return drawn
-
-    def _first_column(self) -> Floats:
-        if self._column is None:
-            assert self._makes_first is not None
-            self._column = self._makes_first()
-        return self._column
-
-
-def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
-    return rng.random(size)
+    def of(self, rows: NDArray[np.intp], columns: int) -> Floats:
+        """Return the first columns of some rows, shape (rows, columns)."""
+        found = self._scale * self._block.upto(columns)[rows, :columns]
+        if self._first is not None:
+            found[:, :1] = self._first()[rows]
+        return found

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import Part
 from cprsim.failures.cohorts import (
     CauseVictimRows,
@@ -40,6 +40,8 @@ Draw = Callable[[int], NDArray[Any]]
 #: Draws the nodes that each of so many failures hits, for each replication: see `_listed`.
 DrawHits = Callable[[int], list[list[list[int]]]]
 Rows = NDArray[np.intp]
+#: Draws so many numbers, or groups of them, for some replications of a cohort.
+DrawRows = Callable[[Rows, int], NDArray[Any]]
 #: Of real numbers, or of nodes and severities.
 Kind = Literal["numbers", "choices"]
 
@@ -80,7 +82,7 @@ class ScenarioDraws:
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
         self._scenario, self._seed, self._shared = scenario, seed, shared
         self._failures: dict[int, Cohort] = {}
-        self._cohorts: dict[int, dict[str, Any]] = {}
+        self._cohorts: dict[int, list[tuple[str, str, int, DrawRows]]] = {}
         self._by_run = list(self._drawn_by_run())
 
     def forget(self) -> None:
@@ -91,7 +93,7 @@ class ScenarioDraws:
     def of_run(self, replication: int, timeline: Timeline | None = None) -> "RunDraws":
         """Return the numbers of one run, with the failures of `timeline` where one is given."""
         number, row = divmod(replication, COHORT)
-        timeline = timeline or self._cohort_of_failures(number).timeline(row)
+        timeline = timeline or self._failing(number).timeline(row)
         found = RunDraws(timeline, self._scenario.cluster.parameter_servers)
         found.alarm_rng = partial(stream, self._seed, replication, Cause.FALSE_ALARM, entity=1)
         put_failures(found, timeline, found.rows, found.servers, self._scenario.costs.detect_s)
@@ -100,14 +102,11 @@ class ScenarioDraws:
 
     def put(self, sink: Sink, number: int, rows: Rows) -> None:
         """Put the numbers of some replications of a cohort."""
-        failures, servers = (
-            self._cohort_of_failures(number),
-            self._scenario.cluster.parameter_servers,
-        )
+        servers, failures = self._scenario.cluster.parameter_servers, self._failing(number)
         put_failures(sink, failures, rows, servers, self._scenario.costs.detect_s)
         self._put_others(sink, number, rows)
 
-    def _cohort_of_failures(self, number: int) -> Cohort:
+    def _failing(self, number: int) -> Cohort:
         if number not in self._failures:
             process = self._scenario.failure_model.process
             self._failures[number] = process.cohort(self._seed, number, self._shared)
@@ -115,28 +114,29 @@ class ScenarioDraws:
 
     def _put_others(self, sink: Sink, number: int, rows: Rows) -> None:
         if number not in self._cohorts:
-            self._cohorts[number] = dict(self._drawn_by_cohort(number))
-        drawn, runs = self._cohorts[number], (number * COHORT + rows).tolist()
-        for column, (counted, status) in _OF_COHORTS.items():
-            if column in drawn:
-                sink.add("numbers", column, counted, status, partial(_columns, drawn[column], rows))
+            self._cohorts[number] = list(self._drawn_by_cohort(number))
+        runs = (number * COHORT + rows).tolist()
+        for column, counted, status, draw in self._cohorts[number]:
+            sink.add("numbers", column, counted, status, partial(draw, rows))
         for column, counted, status, of_run in self._by_run:
             sink.add("numbers", column, counted, status, partial(_each, of_run, runs))
 
-    def _drawn_by_cohort(self, number: int) -> Iterator[tuple[str, CohortDraws | StartDraws]]:
-        """Yield what is drawn for all replications of a cohort together, by column."""
+    def _drawn_by_cohort(self, number: int) -> Iterator[tuple[str, str, int, DrawRows]]:
+        """Yield what is drawn for all replications of a cohort: columns, status, and how."""
         costs, streams = self._scenario.costs, CohortStreams(self._seed, number, self._shared)
-        for column, delay, cause in (
-            ("delays", costs.reschedule, Cause.RESCHEDULE),
-            ("restarts", costs.restart, Cause.RESTART),
-            ("regroups", costs.regroup, Cause.REGROUP),
-        ):
-            if isinstance(delay, Distribution):
-                yield column, streams.durations(delay, cause)
+        of_restarts = "restart_count", codes.MORE_RESTARTS
+        if isinstance(costs.reschedule, Distribution):
+            delays = streams.durations(costs.reschedule, Cause.RESCHEDULE)
+            yield "delays", "delay_count", codes.MORE_DELAYS, delays.of
         if costs.restart_fails:
-            yield "tries", streams.uniform(Cause.RESTART_FAILS)
+            yield "tries", *of_restarts, streams.uniform(Cause.RESTART_FAILS).of
+        if isinstance(costs.restart, Distribution):
+            yield "restarts", *of_restarts, streams.durations(costs.restart, Cause.RESTART).of
+        if isinstance(costs.regroup, Distribution):
+            yield "regroups", *of_restarts, streams.durations(costs.regroup, Cause.REGROUP).of
         if starts_vary(costs):
-            yield "starts", StartDraws(costs, *streams.key)
+            starts = StartDraws(costs, *streams.key)
+            yield "starts", "start_count", codes.MORE_STARTS, lambda rows, n: starts.upto(n)[rows]
 
     def _drawn_by_run(self) -> Iterator[tuple[str, str, int, Callable[[int, int], Any]]]:
         """Yield what each run draws from its own streams: columns, status, and how."""
@@ -170,16 +170,6 @@ class ScenarioDraws:
             yield "alarms", "alarm_count", codes.MORE_ALARMS, alarms
 
 
-#: Columns that are drawn by cohort: that of their count, and what the machine says for more.
-_OF_COHORTS: Final = {
-    "delays": ("delay_count", codes.MORE_DELAYS),
-    "tries": ("restart_count", codes.MORE_RESTARTS),
-    "restarts": ("restart_count", codes.MORE_RESTARTS),
-    "regroups": ("restart_count", codes.MORE_RESTARTS),
-    "starts": ("start_count", codes.MORE_STARTS),
-}
-
-
 def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
     """Return when each outage of a replication starts and ends, s, shape (count, 2)."""
     # Two streams, so that another law of durations changes no gap between outages.
@@ -194,13 +184,6 @@ def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray
 
 def _each(draw: Callable[[int, int], Any], runs: Sequence[int], count: int) -> NDArray[Any]:
     return np.array([draw(run, count) for run in runs])
-
-
-def _columns(drawn: CohortDraws | StartDraws, rows: Rows, count: int) -> NDArray[np.float64]:
-    """Return the first `count` columns of some rows of a cohort."""
-    if len(rows) == 1 and isinstance(drawn, CohortDraws):
-        return drawn.row(int(rows[0]), count)[np.newaxis, :count]
-    return drawn.upto(count)[rows, :count]
 
 
 # --- Failures ------------------------------------------------------------------------------------
@@ -226,8 +209,7 @@ def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: 
     """
     cohort = failures.cohort if isinstance(failures, DrawnTimeline) else failures
     if isinstance(cohort, RenewalCohort):
-        gaps = partial(_columns, cohort.gaps, rows)
-        sink.add("numbers", "gaps", "gap_count", codes.MORE_GAPS, gaps)
+        sink.add("numbers", "gaps", "gap_count", codes.MORE_GAPS, partial(cohort.gaps.of, rows))
         _put_victims(sink, cohort.victims, rows, servers, None)
     elif isinstance(cohort, InstantCohort):
         sink.add("numbers", "gaps", "gap_count", None, lambda _: cohort.times_s[rows])

@@ -10,7 +10,6 @@ from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.shared import CohortStreams, SharedDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from tests.drawn.numbers import Draws
 from tests.failures.played import played, timelines
 from tests.fleets.test_fleet import PLAIN
 
@@ -76,7 +75,7 @@ def test_lives_that_are_shared_are_those_of_the_law_alone(each):
 
 @pytest.mark.parametrize("aged", [False, True])
 @pytest.mark.parametrize("each", all_laws(), ids=str)
-def test_row_by_row_they_are_those_of_a_cohort_alone(each, aged):
+def test_durations_of_rows_are_those_of_a_cohort_alone(each, aged):
     place = 7, 3, Cause.FAILURE_TIME
     streams = CohortStreams(7, 3, SharedDraws())
     ours = streams.durations(each, Cause.FAILURE_TIME, aged=aged)
@@ -84,11 +83,11 @@ def test_row_by_row_they_are_those_of_a_cohort_alone(each, aged):
 
     for columns in (1, 8, 9, 40):
         whole = theirs.upto(columns)
-        for row in (0, 17, COHORT - 1):
-            assert ours.row(row, columns).tobytes() == whole[row].tobytes()
+        for rows in ([0], [17, COHORT - 1], range(COHORT)):
+            found = ours.of(np.array(rows), columns)
+            assert found.tolist() == whole[rows, :columns].tolist()
         again = streams.durations(each, Cause.FAILURE_TIME, aged=aged)
-        assert again.upto(columns).tobytes() == whole.tobytes()
-    assert [Draws(ours, 4)[i] for i in range(50)] == [Draws(theirs, 4)[i] for i in range(50)]
+        assert again.of(np.arange(COHORT), columns).tolist() == whole[:, :columns].tolist()
 
 
 @pytest.mark.parametrize("name", ["exponential", "gamma", "weibull", "uniform"])
@@ -99,7 +98,7 @@ def test_laws_that_differ_in_their_mean_draw_once(name, monkeypatch):
     )
     shared = SharedDraws()
     for mean in ("1 h", "2 h", "3 h"):
-        CohortStreams(0, 0, shared).durations(law(name, mean), Cause.RESCHEDULE).upto(8)
+        CohortStreams(0, 0, shared).durations(law(name, mean), Cause.RESCHEDULE).of([0], 8)
 
     assert len(made) == 1
 
