@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cprsim
-from cprsim.batch import engine as batch
+from cprsim.batch.readiness import refusals
 from cprsim.cli import command as cli
 from cprsim.contract import Always, Context, Growing, Loss, Plan, Recover, every
 from cprsim.errors import UsageError
@@ -100,7 +100,7 @@ def own_sequence() -> cprsim.Scenario:
 @pytest.mark.parametrize("own", [own_rule, own_controller, own_cases, own_sequence])
 def test_what_is_of_users_own_code_is_refused_and_left_to_the_simulator(own: Any) -> None:
     scenario = own()
-    reason = batch.why_unsupported(scenario, "it")
+    reason = refusals(scenario, ["it"])["it"]
     with pytest.raises(UsageError) as error:
         chosen(scenario, ["it"], "batch")
 
