@@ -5,6 +5,7 @@ for its globals, in which the functions that it calls are compiled as well, at t
 a twin integers are NumPy's: Numba would compile a function again for each Python integer constant.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -16,10 +17,11 @@ import numpy as np
 
 from cprsim.batch import readiness
 from cprsim.batch.borrowed import borrow, part, together
-from cprsim.batch.inner import EntryCompiler, Inner, NoOutside
+from cprsim.batch.inner import EntryCompiler, Inner
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
 from cprsim.machine.rows import Running
+from cprsim.sim.outside import Outside, OwnController
 
 
 def kept(function: Callable[..., Any]) -> Any:
@@ -94,11 +96,16 @@ def _no(*_asked: Any) -> bool:
     return False
 
 
-#: No observer watches, no plan has its own controller, and no job shares its links.
-_NO_OUTSIDE = NoOutside(
-    Inner(_nothing),
-    {"answer": Inner(_no_number), "by_rule": Inner(_no_number), "must_wait": Inner(_no)},
-)
+def _no_outside() -> Any:
+    """Return methods without effect: no observer, no controller of its own, no other jobs."""
+    names = [name for each in (Outside, OwnController) for name in vars(each) if name[0] != "_"]
+    nothing, no_number = Inner(_nothing), Inner(_no_number)
+    answers = {"answer": no_number, "by_rule": no_number, "must_wait": Inner(_no)}
+    methods = {name: answers.get(name, nothing) for name in names}
+    return namedtuple("NoOutside", methods)(**methods)
+
+
+_NO_OUTSIDE = _no_outside()
 _machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})
 _step, _ledger = (_machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
 _start, _happen, _is_under_way = _step.start, _step.happen, _step.is_under_way
