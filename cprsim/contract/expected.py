@@ -11,7 +11,7 @@ from typing import cast
 
 from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
-from cprsim.contract.failure_kinds import FailureKind, away_s, kinds, until_back_s
+from cprsim.contract.failure_kinds import FailureKind, kinds
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
@@ -132,6 +132,7 @@ class _Estimate:
     def __init__(self, plan: Plan, context: Context) -> None:
         self.plan, self.context, self.costs = plan, context, context.costs
         self.useful_s, self.mtbf_s = context.useful_time_s, context.mtbf_s
+        self._in_place = plan.restarts_in_place(context.costs)
 
     def expected(self) -> Expected:
         """Return the mean seconds by cause over useful seconds, and what is lost."""
@@ -284,9 +285,8 @@ class _Estimate:
         """Mean time for which the nodes of a failure are away once it was noticed, s."""
         # Spares take over at once.
         ready = kind.loss.nodes <= self.plan.machines_ready(self.costs.cluster.spares)
-        replaced_s = takeover_s + (0.0 if ready else until_back_s(kind, self.context))
-        in_place = self.plan.restarts_in_place(self.costs)
-        return away_s(kind.restart if in_place else "none", self.costs, replaced_s)
+        replaced_s = takeover_s + (0.0 if ready else kind.repair_s)
+        return kind.away_s(self.costs, replaced_s) if self._in_place else replaced_s
 
     def _stale_s(self, schedule: Schedule) -> float:
         """Updates that a save leaves of the rows that a rollback of all returns to, useful s."""
