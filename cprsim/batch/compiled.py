@@ -97,7 +97,7 @@ def _no(*_asked: Any) -> bool:
 
 
 def _no_outside() -> Any:
-    """Return methods without effect: no observer, no controller of its own, no other jobs."""
+    """Return methods without effect: no observer, controller or other job."""
     names = [name for each in (Outside, OwnController) for name in vars(each) if name[0] != "_"]
     nothing, no_number = Inner(_nothing), Inner(_no_number)
     answers = {"answer": no_number, "by_rule": no_number, "must_wait": Inner(_no)}

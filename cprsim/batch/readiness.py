@@ -1,4 +1,4 @@
-"""What the compiled engine can play, and whether it is compiled; known without loading it."""
+"""Policies that the compiled engine can play, and whether it is compiled, without loading it."""
 
 import os
 import subprocess

@@ -46,7 +46,7 @@ class SharedDraws:
 
 
 class CohortStreams:
-    """Random numbers of one cohort, of each cause from a stream of its own.
+    """Random numbers of one cohort, each cause from its stream.
 
     `key`: the seed and the number of the cohort. `shared`: what was drawn for other scenarios, if
     any are played with this one.
@@ -81,7 +81,7 @@ class CohortStreams:
             lambda: CohortDraws(each.standard, *self.key, cause, entity=entity),
             COHORT * _COLUMNS,
         )
-        # From a stream of its own: with it or without, all other columns are the same.
+        # From a separate stream: with it or without, all other columns are the same.
         first = cache(lambda: self.lives(law, cause, 1, 1, left=True)) if aged else None
         return CohortNumbers(block, each.scale, first)
 

@@ -303,25 +303,19 @@ class Failures(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_shares(cls, keys: object) -> object:
-        """Make a law and shares of causes that have means."""
-        return as_shares(keys) if isinstance(keys, dict) else keys
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_preset(cls, keys: object) -> object:
-        """Fill in what a preset says; keys next to it win."""
-        name = keys.get("preset") if isinstance(keys, dict) else None
-        if not isinstance(keys, dict) or not isinstance(name, str) or name not in PRESETS:
+    def _filled_in(cls, keys: object) -> object:
+        """Fill in a preset, whose keys lose against those given, and a law for means of causes."""
+        if not isinstance(keys, dict):
             return keys
-        preset = PRESETS[name].keys
-        for source in SOURCES.keys() - {"preset"}:
+        name = keys.get("preset")
+        preset = PRESETS[name].keys if isinstance(name, str) and name in PRESETS else {}
+        for source in (SOURCES.keys() - {"preset"}) if preset else ():
             if source in keys and keys[source] != preset.get(source):
                 raise ValueError(
                     f"preset {name!r} says itself when failures come; leave {source!r} out, or "
                     "leave preset out"
                 )
-        return {**preset, **keys}
+        return as_shares({**preset, **keys})
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

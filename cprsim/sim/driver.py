@@ -131,7 +131,7 @@ class Player:
             step.happen(job)
         yield env.timeout(max(start_s + job.run.now - env.now, 0.0))
 
-    # --- Beside other jobs ------------------------------------------------------------------------
+    # --- Among other jobs ------------------------------------------------------------------------
 
     def join(self, member: Any) -> None:
         """Let the job share links: `member` learns of its flows (`cprsim.clusters.links`)."""
