@@ -93,7 +93,10 @@ class ScenarioDraws:
     def of_run(self, replication: int, timeline: Timeline | None = None) -> "RunDraws":
         """Return the numbers of one run, with the failures of `timeline` where one is given."""
         number, row = divmod(replication, COHORT)
-        timeline = timeline or self._failing(number).timeline(row)
+        if timeline is None:
+            if number not in self._failures:
+                self.forget()  # replications come in order, and a cohort may fill much memory
+            timeline = self._failing(number).timeline(row)
         found = RunDraws(timeline, self._scenario.cluster.parameter_servers)
         found.alarm_rng = partial(stream, self._seed, replication, Cause.FALSE_ALARM, entity=1)
         put_failures(found, timeline, found.rows, found.servers, self._scenario.costs.detect_s)
