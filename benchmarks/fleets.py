@@ -9,7 +9,6 @@ from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.plan_costs import PlanCosts
 
 _JOBS, _ROUNDS = 1_024, 5
 
@@ -32,14 +31,12 @@ def _resolve(fleet: Fleet, names: list[str]) -> None:
     for job in fleet.jobs(0, range(_JOBS)):
         for name in names:
             Basis.of(job, name)
-            PlanCosts(job, name)
 
 
 def _draw(jobs: list[Scenario], shared: SharedDraws | None) -> None:
-    more = () if shared is None else (shared,)
     for number, job in enumerate(jobs):
         cohort, row = divmod(number, COHORT)
-        failures = job.failure_model.process.cohort(0, cohort, *more)
+        failures = job.failure_model.process.cohort(0, cohort, shared)
         cursor_of(failures.timeline(row)).strike()
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from cprsim.failures.processes import mean_pace
 from cprsim.report.gallery.registry import PICTURES
 from cprsim.scenario import load_scenario
 from tools.pages.accuracy_sources import MOVIELENS
@@ -68,7 +69,7 @@ def test_bad_servers_of_airesims_job_fail_as_its_rates_and_repairs_say() -> None
     scenario = load_scenario(airesim.SCENARIO)
     offenders, lives = scenario.failures.offenders, airesim.DAYS / 100
     assert offenders is not None
-    added = airesim.SERVERS * lives * (offenders.mean_pace(lives) - 1)
+    added = airesim.SERVERS * lives * (mean_pace(offenders, lives) - 1)
     assert added == pytest.approx(0.15 * airesim.SERVERS / 0.76 * 5 / 6, rel=1e-4)
     # Nobody fails in the 20 minutes that each of them takes.
     hours = 256 * 24 + (airesim.SERVERS * lives + added) * 20 / 60

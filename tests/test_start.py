@@ -1,6 +1,7 @@
 """The command and the library start quickly: what is slow is imported where it is needed."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,18 @@ def test_loading_a_scenario_does_not_import_what_only_results_need():
     found = imported_by(f"import cprsim; cprsim.load_scenario({QUICKSTART!r})")
 
     assert set(found) <= {"numpy", "pydantic"}
+
+
+def test_load_scenario_is_imported_with_few_lines_of_ours():
+    done = python(
+        "-c",
+        "import sys\nfrom cprsim import load_scenario\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.partition('.')[0] == 'cprsim'))",
+    )
+    files = done.stdout.split()
+
+    assert len(files) <= 60
+    assert sum(len(Path(each).read_text("utf-8").splitlines()) for each in files) <= 8_000
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from cprsim.basics.units import (
 )
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
-from cprsim.failures.severity import Part
+from cprsim.failures.causes import Part
 from cprsim.runs.selection.bounds import Bound
 from cprsim.runs.selection.intervals import ROUNDING
 from cprsim.runs.summaries import Mean

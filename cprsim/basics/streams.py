@@ -96,7 +96,3 @@ class CohortDraws:
                 more[:, :1] = self._first(stream(*self._key, entity=1), (COHORT, 1))
             self._drawn = np.concatenate([self._drawn, more], axis=1)
         return self._drawn
-
-    def row(self, row: int, columns: int) -> NDArray[np.float64]:
-        """At least so many columns of one row."""
-        return np.asarray(self.upto(columns)[row])

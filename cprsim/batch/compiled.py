@@ -5,7 +5,9 @@ for its globals, in which the functions that it calls are compiled as well, at t
 a twin integers are NumPy's: Numba would compile a function again for each Python integer constant.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
@@ -14,28 +16,31 @@ import numba
 import numpy as np
 
 from cprsim.batch import readiness
-from cprsim.batch.borrowed import part
-from cprsim.batch.inner import EntryCompiler, Inner, NoOutside
+from cprsim.batch.borrowed import borrow, part, together
+from cprsim.batch.inner import EntryCompiler, Inner
 from cprsim.machine import rows
 from cprsim.machine.codes import NONE
+from cprsim.machine.rows import Running
+from cprsim.sim.outside import Outside, OwnController
 
 
 def kept(function: Callable[..., Any]) -> Any:
     """Return the function compiled, and cached on disk with all that it calls.
 
-    Numba's cache notices only a change of the function itself. So its closure must hold `SOURCES`,
-    which change with all that is compiled. Where no folder is writable, nothing is cached.
+    Numba's cache notices only a change of the function itself. So its closure must hold a digest of
+    all sources that are compiled. Where no folder is writable, nothing is cached.
     """
-    options = {
-        "pipeline_class": EntryCompiler,
-        "nogil": True,
-        "error_model": "numpy",
-        "no_cfunc_wrapper": True,
-    }
+    made = partial(
+        numba.njit,
+        pipeline_class=EntryCompiler,
+        nogil=True,
+        error_model="numpy",
+        no_cfunc_wrapper=True,
+    )
     try:
-        return numba.njit(cache=True, **options)(function)
+        return made(cache=True)(function)
     except RuntimeError:  # "no locator available"
-        return numba.njit(**options)(function)
+        return made()(function)
 
 
 def _twins(names: Iterable[str], replaced: dict[Any, Any]) -> dict[str, ModuleType]:
@@ -91,10 +96,55 @@ def _no(*_asked: Any) -> bool:
     return False
 
 
-#: No observer watches, no plan has its own controller, and no job shares its links.
-NO_OUTSIDE = NoOutside(
-    Inner(_nothing),
-    {"answer": Inner(_no_number), "by_rule": Inner(_no_number), "must_wait": Inner(_no)},
-)
-SOURCES = readiness.sources()
-machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})
+def _no_outside() -> Any:
+    """Return methods without effect: no observer, controller or other job."""
+    names = [name for each in (Outside, OwnController) for name in vars(each) if name[0] != "_"]
+    nothing, no_number = Inner(_nothing), Inner(_no_number)
+    answers = {"answer": no_number, "by_rule": no_number, "must_wait": Inner(_no)}
+    methods = {name: answers.get(name, nothing) for name in names}
+    return namedtuple("NoOutside", methods)(**methods)
+
+
+_NO_OUTSIDE = _no_outside()
+_machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})
+_step, _ledger = (_machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
+_start, _happen, _is_under_way = _step.start, _step.happen, _step.is_under_way
+_write = _ledger.write
+
+
+def _entry(sources: str) -> Any:
+    @kept
+    def play_runs(
+        runs: Any,
+        first: int,
+        last: int,
+        tables: Any,
+        drawn: Any,
+        room: Any,
+        ledgers: Any,
+        statuses: Any,
+    ) -> None:
+        """Play runs `first` to `last`; write the ledger and the status of each.
+
+        `runs`: for each run the numbers of its plan, of its random numbers, and of its ledger.
+        """
+        assert sources
+        plans, draws, own = borrow(tables), borrow(drawn), borrow(room)
+        (all_ledgers,) = borrow((ledgers,))
+        for place in range(first, last):
+            number = runs[place, 2]
+            # The fields of `Running`, in order: of all plans and draws, those of this run.
+            of_plan = (plans[0][runs[place, 0]], *plans[1:])
+            of_draws = (draws[0][runs[place, 1]], *draws[1:])
+            fields: Any = (*of_plan, *of_draws, own[0][0], *own, _NO_OUTSIDE)
+            job = together(Running(*fields))
+            _start(job)
+            while _is_under_way(job):
+                _happen(job)
+            _write(job, all_ledgers[number])
+            statuses[number] = job.run.status
+
+    return play_runs
+
+
+play_runs = _entry(readiness.sources())

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from cprsim.basics.interrupts import Threads
 from cprsim.basics.streams import COHORT
+from cprsim.batch.borrowed import arrays, records
+from cprsim.batch.compiled import play_runs
 from cprsim.batch.gathered import Gathered, first_sizes
-from cprsim.batch.play import play_runs
 from cprsim.batch.readiness import note_compiled
-from cprsim.batch.records import arrays, records
-from cprsim.batch.support import why_unsupported
 from cprsim.failures.shared import SharedDraws
 from cprsim.machine.codes import DONE, GIVEN_UP, MORE_ROOM
 from cprsim.machine.rows import Row
@@ -23,10 +22,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.draws import ScenarioDraws, source_of
 from cprsim.sim.engine import COLUMNS
-from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import Tables
-
-__all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
 
 #: Largest number of replications at once: more take memory and gain no speed.
 _MOST = 64 * COHORT
@@ -52,7 +48,7 @@ def simulate(
     seed: int,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return what `cprsim.sim.engine.simulate` does, for policies that `why_unsupported` accepts.
+    """Return what `cprsim.sim.engine.simulate` does, for policies that can be compiled.
 
     `threads`: number of threads; results do not depend on it.
     """
@@ -108,9 +104,8 @@ class Playing:
         tables = Tables()
         for scenario, policies in scenarios:
             source = source_of(scenario.failure_model.process.cohort(0, 0))
-            nodes = scenario.failure_model.nodes
             for name in policies:
-                tables.add(PlanCosts(scenario, name), nodes, source)
+                tables.add(scenario, name, source)
         self._tables = arrays(tables)
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies

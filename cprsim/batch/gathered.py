@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT
-from cprsim.batch.records import records
+from cprsim.batch.borrowed import records
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow

@@ -6,7 +6,7 @@ never runs by itself. Inner functions are lowered only, and optimised once, with
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite.binding import Linkage
 from numba.core import typed_passes, types, untyped_passes
@@ -16,9 +16,9 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from numba.core.types.containers import StarArgTuple
 from numba.core.types.misc import Omitted, unliteral
-from numba.core.typing.templates import AttributeTemplate, fold_arguments, infer_getattr
+from numba.core.typing.templates import fold_arguments
 from numba.core.utils import pysignature
-from numba.extending import lower_getattr_generic, models, register_model, typeof_impl
+from numba.extending import models, register_model, typeof_impl
 
 
 class InnerLibrary(JITCodeLibrary):
@@ -147,40 +147,6 @@ register_model(_InnerType)(models.OpaqueModel)
 @typeof_impl.register(Inner)
 def _type_of(inner: Inner, _context: Any) -> _InnerType:
     return _InnerType(inner)
-
-
-class NoOutside(NamedTuple):
-    """A substitute for an object, whose methods are called without effect."""
-
-    does: Inner
-    answers: dict[str, Inner]
-
-
-class _NoOutsideType(types.Dummy):
-    def __init__(self, no_outside: NoOutside) -> None:
-        self.no_outside = no_outside
-        super().__init__("NoOutside")
-
-
-register_model(_NoOutsideType)(models.OpaqueModel)
-
-
-@typeof_impl.register(NoOutside)
-def _type_of_no_outside(no_outside: NoOutside, _context: Any) -> _NoOutsideType:
-    return _NoOutsideType(no_outside)
-
-
-@infer_getattr
-class _Method(AttributeTemplate):
-    key = _NoOutsideType
-
-    def generic_resolve(self, kind: _NoOutsideType, name: str) -> _InnerType:
-        return _InnerType(kind.no_outside.answers.get(name, kind.no_outside.does))
-
-
-@lower_getattr_generic(_NoOutsideType)
-def _method(context: Any, _builder: Any, _kind: Any, _value: Any, _name: str) -> Any:
-    return context.get_dummy_value()
 
 
 _LIBRARY = InnerLibrary(cpu_target.target_context.codegen(), "machine")

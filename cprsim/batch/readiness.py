@@ -1,9 +1,10 @@
-"""The state of the compiled machine, and its compilation in a background process."""
+"""Policies that the compiled engine can play, and whether it is compiled, without loading it."""
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -13,6 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
+from cprsim.contract.plan import user_code
+from cprsim.machine import codes
+from cprsim.scenario import Scenario
+from cprsim.sim.draws import source_of
+
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parent
 #: Modules whose functions are compiled.
@@ -20,12 +26,21 @@ COMPILED = tuple(
     sorted(f"cprsim.machine.{path.stem}" for path in (_ROOT / "machine").glob("[!_]*.py"))
 )
 #: Modules whose numbers are compiled in.
-_NUMBERS = ("cprsim.basics.periods", "cprsim.failures.hit", "cprsim.job.platform")
+_NUMBERS = ("cprsim.basics.periods", "cprsim.job.platform")
 #: Settings of Numba for commands that start in a folder.
 _NUMBA_FILE = ".numba_config.yaml"
 
 #: Seconds after which a compilation counts as stopped; it takes about twenty.
 _COMPILES_S = 300.0
+
+
+def refusals(scenario: Scenario, policies: Iterable[str]) -> dict[str, str | None]:
+    """Return why each policy can't be played, or None."""
+    cohort = scenario.failure_model.process.cohort(0, 0)
+    if source_of(cohort) == codes.OTHER:
+        kind = type(cohort).__name__
+        return dict.fromkeys(policies, f"the compiled engine does not know failures of kind {kind}")
+    return {name: user_code(scenario.plan(name)) for name in policies}
 
 
 def why_uncompiled() -> str | None:
@@ -44,7 +59,7 @@ def why_uncompiled() -> str | None:
 def is_compiled() -> bool:
     """Return whether the present sources are compiled, in this process or on disk."""
     # Another thread may be importing that module now.
-    loaded = getattr(sys.modules.get("cprsim.batch.play"), "play_runs", None)
+    loaded = getattr(sys.modules.get("cprsim.batch.compiled"), "play_runs", None)
     if loaded is not None and loaded.signatures:
         return True
     own, name = os.environ.get("NUMBA_CACHE_DIR"), mark()
@@ -78,8 +93,8 @@ def start_compiling() -> None:
 
 def compile_alone() -> None:
     """Compile the machine at the lowest priority, unless another process does so."""
+    from cprsim.batch.compiled import play_runs  # noqa: PLC0415
     from cprsim.batch.engine import make_ready  # noqa: PLC0415  (loads Numba)
-    from cprsim.batch.play import play_runs  # noqa: PLC0415
 
     if hasattr(os, "nice"):
         os.nice(19)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, Domain
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Timeline
 from cprsim.sim.cursor import cursor_of
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cprsim.clusters.jobs import ClusterJob
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.sim.observer import BackgroundTask, Observer
 
 #: States of a job at the end of the simulation.

@@ -21,8 +21,7 @@ from cprsim.errors import NowhereError
 from cprsim.machine import allocations
 from cprsim.machine.codes import AS_ALL_S, NONE
 from cprsim.sim.draws import MANY, GrowingNumbers, RunDraws, ScenarioDraws, away_s
-from cprsim.sim.plan_costs import PlanCosts
-from cprsim.sim.sharing import SharingPlayer
+from cprsim.sim.driver import Player
 
 _ARRIVES = attrgetter("arrives_s")
 #: A process of SimPy.
@@ -164,9 +163,7 @@ class _Playing:
         """Play a job from now on, in racks that it has got."""
         job, spec = run.job, self.spec
         number = self.replication * len(self.runs) + run.number
-        player = SharingPlayer(
-            PlanCosts(job.scenario, job.policy), job.scenario.failure_model.nodes
-        )
+        player = Player(job.scenario, job.policy)
         own = job.scenario.failure_model.timeline(self.seed, number)
         timeline = JobTimeline(own, self.shocks, job.scenario.cluster.parameter_servers)
         timeline.start_s, timeline.racks = env.now, run.racks

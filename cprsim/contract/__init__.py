@@ -29,19 +29,24 @@ from cprsim.contract.actions import (
     Void,
 )
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within
-from cprsim.contract.patterns import (
+from cprsim.contract.plan import (
     Accepted,
+    AfterVoid,
     Chains,
     Differences,
     Growing,
     Learned,
+    Mirror,
+    Plan,
+    Redundancy,
     Rotation,
     Rotations,
     Schedule,
     Sequence,
+    Tracking,
+    Verification,
     every,
 )
-from cprsim.contract.plan import AfterVoid, Mirror, Plan, Redundancy, Tracking, Verification
 from cprsim.contract.policy import (
     Choice,
     Context,

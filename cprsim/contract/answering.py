@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract.actions import Answering, Draining, EmergencySave
 from cprsim.contract.failure_kinds import kinds
-from cprsim.contract.patterns import Rotations
-from cprsim.contract.plan import Plan
+from cprsim.contract.plan import Plan, Rotations
 from cprsim.job.costs import CostModel
 
 if TYPE_CHECKING:

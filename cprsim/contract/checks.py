@@ -9,8 +9,7 @@ from numbers import Integral, Real
 from typing import Any, get_args
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save, Since
-from cprsim.contract.patterns import Schedule
-from cprsim.contract.plan import Plan
+from cprsim.contract.plan import Plan, Schedule
 from cprsim.job.costs import Rollback
 from cprsim.job.derived import OwnCost
 from cprsim.job.tiers import Tier

@@ -6,7 +6,7 @@ from typing import Any
 
 from cprsim.contract import actions
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
-from cprsim.contract.patterns import Differences, Schedule, every
+from cprsim.contract.plan import Differences, Schedule, every
 from cprsim.job.severity import SEVERITIES
 from cprsim.machine import differences, rules, schedules
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING

@@ -11,12 +11,13 @@ from typing import cast
 
 from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
-from cprsim.contract.failure_kinds import FailureKind, away_s, kinds, until_back_s
+from cprsim.contract.failure_kinds import FailureKind, kinds
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.formulas.attempts import mean_attempts, skipped_age_s
 from cprsim.formulas.pls import expected_pls
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import mean_start
+from cprsim.job.tiers import Tier
 from cprsim.job.workload import Model
 
 
@@ -66,9 +67,9 @@ def expected(plan: Plan, context: Context) -> Expected:
     try:
         known = context.expectations.get(plan)
     except TypeError:  # a rule that has no hash
-        return _worked_out(plan, context)
+        return _Estimate(plan, context).expected()
     if known is None:
-        known = context.expectations[plan] = _worked_out(plan, context)
+        known = context.expectations[plan] = _Estimate(plan, context).expected()
     return cast(Expected, known)
 
 
@@ -85,36 +86,6 @@ def loses_nothing(plan: Plan, context: Context) -> bool:
     return bool(found.pls == 0 == found.updates_lost)
 
 
-def _worked_out(plan: Plan, context: Context) -> Expected:
-    save, stall = _saves(plan, context)
-    costs = mean_start(context.costs.costs)
-    first_s = rules.launch_s(*costs[:3], first=True, warm=False)
-    causes = defaultdict[str, float](float)
-    drained = 0.0
-    for kind in kinds(context):
-        of_kind = _share_drained(plan, context, kind)
-        drained += kind.share * of_kind
-        for cause, share in _of_failures(plan, context, kind):
-            causes[cause] += (1 - of_kind) * share
-    for cause, share in (*_of_silent_faults(plan, context), *_of_notices(plan, context, drained)):
-        causes[cause] += share
-    detect = (1 - drained) * context.detect_s / context.mtbf_s
-    own = training_slowdown(plan, context)
-    held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
-    wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
-    for cause, share in _of_allocations(plan, context, wall):
-        causes[cause] += share
-    certain = {
-        "save": save,
-        "stall": stall,
-        "detect": detect,
-        "slowdown": own,
-        "start": first_s / context.useful_time_s,
-        "shutdown": costs.shutdown_s / context.useful_time_s,
-    }
-    return Expected(**{f.name: certain.get(f.name, 0.0) + causes[f.name] for f in fields(Expected)})
-
-
 def bytes_read_per_failure(plan: Plan, model: Model, context: Context) -> float:
     """Bytes that one failure makes the job load from the store, the mean over kinds of failure.
 
@@ -123,7 +94,7 @@ def bytes_read_per_failure(plan: Plan, model: Model, context: Context) -> float:
     loads have to be begun again in the mean. As in `expected`, failures are taken one by one: what
     is loaded from the store only after several at once counts as what one of them makes it load.
     """
-    total = 0.0
+    total, estimate = 0.0, _Estimate(plan, context)
     for kind in kinds(context):
         answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
         tier = plan.tier(answer.source)
@@ -133,7 +104,7 @@ def bytes_read_per_failure(plan: Plan, model: Model, context: Context) -> float:
         if answer.loads == "all":
             loaded = model.checkpoint_bytes
         attempts = mean_attempts(context.costs.load_fails(tier))
-        total += kind.share * loaded * share_read(plan, answer) * attempts
+        total += kind.share * loaded * estimate.share_read(answer) * attempts
     return total
 
 
@@ -155,243 +126,270 @@ def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
     return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
 
 
-def training_slowdown(plan: Plan, context: Context) -> float:
-    """Share of time that the plan adds to every useful second, its peer traffic included."""
-    costs = context.costs
-    return costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s)) - 1.0
+class _Estimate:
+    """The expectation of one plan in one context."""
 
+    def __init__(self, plan: Plan, context: Context) -> None:
+        self.plan, self.context, self.costs = plan, context, context.costs
+        self.useful_s, self.mtbf_s = context.useful_time_s, context.mtbf_s
+        self._in_place = plan.restarts_in_place(context.costs)
 
-def _saves(plan: Plan, context: Context) -> tuple[float, float]:
-    """Time spent saving and stalled over useful time."""
-    saving = stalled = further = 0.0
-    for schedule in reversed(plan.schedules):
-        # A job shorter than the period has no save.
-        period_s = schedule.period_s
-        rate = 1 / period_s if period_s < context.useful_time_s else 0.0
-        if schedule.save.blocking:
-            # A blocking save to a tier serves the nearer ones as well.
-            own, further = rules.own_saves(rate, further), max(rate, further)
-            saving += own * _save_s(plan, context, schedule)
-        else:
-            stalled += rate * plan.tier(schedule.save.tier).snapshot_s
-    return saving, stalled
+    def expected(self) -> Expected:
+        """Return the mean seconds by cause over useful seconds, and what is lost."""
+        save, stall = self._saves()
+        starts = mean_start(self.costs.costs)
+        first_s = rules.launch_s(*starts[:3], first=True, warm=False)
+        causes = defaultdict[str, float](float)
+        drained = 0.0
+        for kind in kinds(self.context):
+            of_kind = self._share_drained(kind)
+            drained += kind.share * of_kind
+            for cause, share in self._of_failures(kind):
+                causes[cause] += (1 - of_kind) * share
+        for cause, share in (*self._of_silent_faults(), *self._of_notices(drained)):
+            causes[cause] += share
+        detect = (1 - drained) * self.context.detect_s / self.mtbf_s
+        own = (
+            self.costs.seconds(self.costs.training(self.plan.slowdown, self.plan.peer_bytes_per_s))
+            - 1.0
+        )
+        held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
+        wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
+        for cause, share in self._of_allocations(wall):
+            causes[cause] += share
+        certain = {
+            "save": save,
+            "stall": stall,
+            "detect": detect,
+            "slowdown": own,
+            "start": first_s / self.useful_s,
+            "shutdown": starts.shutdown_s / self.useful_s,
+        }
+        return Expected(
+            **{f.name: certain.get(f.name, 0.0) + causes[f.name] for f in fields(Expected)}
+        )
 
+    # --- Saves -----------------------------------------------------------------------------------
 
-def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """Return the time of a save, s; until it succeeds where it is tried again."""
-    once_s = context.costs.seconds(plan.transfer(schedule.save, context.costs))
-    if not plan.tries_again(schedule.save):
-        return once_s
-    return once_s * mean_attempts(_void_share(plan, context, schedule))
+    def _saves(self) -> tuple[float, float]:
+        """Time spent saving and stalled over useful time."""
+        saving = stalled = further = 0.0
+        for schedule in reversed(self.plan.schedules):
+            # A job shorter than the period has no save.
+            rate = 1 / schedule.period_s if schedule.period_s < self.useful_s else 0.0
+            if schedule.save.blocking:
+                # A blocking save to a tier serves the nearer ones as well.
+                own, further = rules.own_saves(rate, further), max(rate, further)
+                saving += own * self._save_s(schedule)
+            else:
+                stalled += rate * self.plan.tier(schedule.save.tier).snapshot_s
+        return saving, stalled
 
+    def _save_s(self, schedule: Schedule) -> float:
+        """Return the time of a save, s; until it succeeds where it is tried again."""
+        once_s = self.costs.seconds(self.plan.transfer(schedule.save, self.costs))
+        if not self.plan.tries_again(schedule.save):
+            return once_s
+        return once_s * mean_attempts(self._void_share(schedule))
 
-def _void_share(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """Return the share of its saves that fail, torn ones that are checked included."""
-    tier, storage = plan.tier(schedule.save.tier), context.costs.storage
-    fails = context.costs.save_fails(tier)
-    if plan.checksum and storage is not None and tier.medium == "store":
-        fails += storage.torn * (1 - fails)
-    return fails
+    def _void_share(self, schedule: Schedule) -> float:
+        """Return the share of its saves that fail, torn ones that are checked included."""
+        tier, storage = self.plan.tier(schedule.save.tier), self.costs.storage
+        fails = self.costs.save_fails(tier)
+        if self.plan.checksum and storage is not None and tier.medium == "store":
+            fails += storage.torn * (1 - fails)
+        return fails
 
+    def _late_s(self, schedule: Schedule) -> float:
+        """Return by how much older than at a save the last checkpoint is on average, s.
 
-def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """Return by how much failed saves that are left out make the last checkpoint older, s."""
-    if plan.tries_again(schedule.save) or schedule.period_s >= context.useful_time_s:
-        return 0.0
-    fails = _void_share(plan, context, schedule)
-    return skipped_age_s(schedule.period_s, context.useful_time_s, fails)
+        The time of a save in the background until it counts, and of failed ones that are left out.
+        """
+        if schedule.period_s >= self.useful_s:
+            return 0.0  # a job shorter than the period has no save
+        landing_s = 0.0 if schedule.save.blocking else self._save_s(schedule)
+        if self.plan.tries_again(schedule.save):
+            return landing_s
+        fails = self._void_share(schedule)
+        return landing_s + skipped_age_s(schedule.period_s, self.useful_s, fails)
 
+    def _to(self, tier: str | None) -> Schedule | None:
+        """The first schedule of saves to that tier."""
+        return next((each for each in self.plan.schedules if each.save.tier == tier), None)
 
-def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tuple[str, float]]:
-    """Yield the costs of failures of one kind, by cause, over useful time."""
-    costs, mtbf_s = context.costs, context.mtbf_s / kind.share
-    answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
-    severity = SEVERITIES.index(kind.loss.severity)
-    if rules.restarts_all(answer.starts_again, severity):
-        yield "start", _start_s(context, kind) / mtbf_s
-    schedule = _to(plan, answer.source)
-    if answer.rollback == "all":
-        yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
-        if schedule is not None:
-            stale_s = _stale_s(schedule, context)
-            fresher = _to(plan, answer.healthy) or schedule
-            up = 1 - servers / context.servers
-            stale_s += up * (_stale_s(fresher, context) - stale_s)
-            yield "updates_lost", stale_s / mtbf_s
-    elif answer.rollback == "lost" and servers:
-        schedule = schedule or every(math.inf)[0]
-        hit = context.servers, kind.servers_hit
-        # A job shorter than the interval can lose no more than all of itself.
-        exposed_s = min(schedule.interval_s, context.useful_time_s)
-        late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
-        # (E5) is about half an interval on average.
-        yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
-        unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
-        yield "updates_lost", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
-    tier = plan.tier(answer.source)
-    load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
-    load_s *= mean_attempts(costs.load_fails(tier))
-    delay_s = _away_s(plan, context, kind, answer.takeover_s)
-    if rules.regroups(rules.DEPTH[answer.rollback], answer.keep_training):
-        delay_s += costs.regroup_mean_s
-    if not rules.trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
-        yield "reschedule", delay_s / mtbf_s
-        yield "load", load_s / mtbf_s
-        return
-    yield "reschedule", answer.pause_s / mtbf_s
-    if answer.regrow is not None:  # those that are left load, and replacements are filled by them
-        yield "load", load_s / mtbf_s
-        filled_s = costs.seconds(costs.load(plan.tier(answer.regrow), "none", servers))
-        smaller_s = max(delay_s + filled_s - answer.pause_s - load_s, 0.0)
-        yield "slowdown", answer.degraded / (1 + answer.degraded) * smaller_s / mtbf_s
-        return
-    # A second of wall time so long trains that much less; none is trained in the pause.
-    slower = answer.degraded / (1 + answer.degraded)
-    yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
-    if answer.rollback == "lost":
-        yield "updates_lost", (delay_s + load_s) / mtbf_s * servers / context.servers
+    def share_read(self, answer: Recover) -> float:
+        """Bytes that an answer's load reads, as a share of those of whole shards."""
+        schedule = self._to(answer.source)
+        of_checkpoint = 1.0 if schedule is None else schedule.save.reads
+        return rules.bytes_read(answer.reads, answer.made_anew, of_checkpoint)
 
+    # --- Failures --------------------------------------------------------------------------------
 
-def _away_s(plan: Plan, context: Context, kind: FailureKind, takeover_s: float) -> float:
-    """Mean time for which the nodes of a failure are away once it was noticed, s."""
-    costs = context.costs
-    nodes = len(kind.loss.servers) + len(kind.loss.trainers)
-    # Spares take over at once.
-    ready = nodes <= plan.machines_ready(costs.cluster.spares)
-    replaced_s = takeover_s + (0.0 if ready else until_back_s(kind, context))
-    return away_s(kind.restart if plan.restarts_in_place(costs) else "none", costs, replaced_s)
-
-
-def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
-    """Yield the cost of verifying, and of its findings: all training since the last one is lost.
-
-    First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
-    training has a silent fault with probability `interval / mtbf`.
-    """
-    verifies = plan.verifies
-    if verifies is None:
-        return
-    total_s = context.useful_time_s
-    apart_s = min((each.period_s for each in plan.schedules), default=math.inf) * verifies.every
-    apart_s = min(apart_s, total_s)
-    yield "verify", verifies.takes_s / apart_s
-    yield "lost", apart_s / context.silent_mtbf_s
-    source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
-    load_s = context.costs.seconds(context.costs.load(source, "all", 0))
-    yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
-
-
-def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
-    """Share of the failures of a kind whose nodes have been drained when they strike."""
-    if context.notices is None or not isinstance(plan.on_notice, Draining):
-        return 0.0
-    ready = plan.machines_ready(context.costs.cluster.spares)
-    return context.notices.recall if kind.loss.drains_to(ready) else 0.0
-
-
-def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
-    """Yield the costs and gains of answers to notices; `drained`: share of the failures.
-
-    First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
-    trained after the save is lost, not half an interval. Spares are taken to be back by the next.
-    """
-    answer, notices = plan.on_notice, context.notices
-    if answer is None or notices is None:
-        return
-    alarms, announced = notices.false_alarms_per_s, notices.recall
-    if isinstance(answer, Draining):
-        yield "reschedule", (drained / context.mtbf_s + alarms) * answer.takes_s
-        answer, alarms, announced = answer.otherwise, 0.0, announced - drained
-        if answer is None:
-            return
-    yield "save", (announced / context.mtbf_s + alarms) * answer.takes_s
-    left_s = notices.lead_s - answer.takes_s
-    for kind in kinds(context):
-        rolled_back = plan.recover(kind.loss)
-        schedule = _to(plan, rolled_back.source)
-        redone_s = _redone_s(plan, context, rolled_back.source, schedule)
-        kept_s = max(redone_s - left_s, 0.0)
-        recall = notices.recall - _share_drained(plan, context, kind)
-        if rolled_back.rollback == "all":
-            yield "lost", -kept_s * recall * kind.share / context.mtbf_s
-        elif rolled_back.rollback == "lost":
+    def _of_failures(self, kind: FailureKind) -> Iterator[tuple[str, float]]:
+        """Yield the costs of failures of one kind, by cause, over useful time."""
+        costs, context, mtbf_s = self.costs, self.context, self.mtbf_s / kind.share
+        answer, servers = self.plan.recover(kind.loss), len(kind.loss.servers)
+        if rules.restarts_all(answer.starts_again, SEVERITIES.index(kind.loss.severity)):
+            yield "start", self._start_s(kind) / mtbf_s
+        schedule = self._to(answer.source)
+        if answer.rollback == "all":
+            yield "lost", self._redone_s(answer.source, schedule) / mtbf_s
+            if schedule is not None:
+                stale_s = self._stale_s(schedule)
+                fresher = self._to(answer.healthy) or schedule
+                up = 1 - servers / context.servers
+                stale_s += up * (self._stale_s(fresher) - stale_s)
+                yield "updates_lost", stale_s / mtbf_s
+        elif answer.rollback == "lost" and servers:
+            schedule = schedule or every(math.inf)[0]
             hit = context.servers, kind.servers_hit
-            spared = kept_s * recall * expected_pls(2.0, context.mtbf_s, *hit)
-            yield "pls", -spared
-            yield "updates_lost", -spared
+            # A job shorter than the interval can lose no more than all of itself.
+            exposed_s = min(schedule.interval_s, self.useful_s)
+            late_s = self._late_s(schedule)
+            # (E5) is about half an interval on average.
+            yield "pls", expected_pls(exposed_s + 2 * late_s, self.mtbf_s, *hit)
+            unsaved_s = mean_unsaved_s(schedule, self.useful_s) + late_s
+            yield "updates_lost", expected_pls(2 * unsaved_s, self.mtbf_s, *hit)
+        tier = self.plan.tier(answer.source)
+        load_s = costs.seconds(costs.load(tier, answer.loads, servers, self.share_read(answer)))
+        load_s *= mean_attempts(costs.load_fails(tier))
+        delay_s = self._away_s(kind, answer.takeover_s)
+        if rules.regroups(rules.DEPTH[answer.rollback], answer.keep_training):
+            delay_s += costs.regroup_mean_s
+        if not rules.trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
+            yield "reschedule", delay_s / mtbf_s
+            yield "load", load_s / mtbf_s
+            return
+        yield "reschedule", answer.pause_s / mtbf_s
+        # A second of wall time so long trains that much less; none is trained in the pause.
+        slower = answer.degraded / (1 + answer.degraded)
+        if answer.regrow is not None:  # those left load, and replacements are filled by them
+            yield "load", load_s / mtbf_s
+            filled_s = costs.seconds(costs.load(self.plan.tier(answer.regrow), "none", servers))
+            smaller_s = max(delay_s + filled_s - answer.pause_s - load_s, 0.0)
+            yield "slowdown", slower * smaller_s / mtbf_s
+            return
+        yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
+        if answer.rollback == "lost":
+            yield "updates_lost", (delay_s + load_s) / mtbf_s * servers / context.servers
 
+    def _start_s(self, kind: FailureKind) -> float:
+        """Return the time of a start after a failure, s; its compile cache is warm if kept."""
+        measured = self.costs.costs
+        on_node = measured.start is not None and measured.start.on_node
+        warm = rules.keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
+        schedule_s, cold_s, warm_s, _ = mean_start(measured)
+        return rules.launch_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
 
-def _start_s(context: Context, kind: FailureKind) -> float:
-    """Return the time of a start after a failure, s; its compile cache is warm if kept."""
-    measured = context.costs.costs
-    on_node = measured.start is not None and measured.start.on_node
-    warm = rules.keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
-    schedule_s, cold_s, warm_s, _ = mean_start(measured)
-    return rules.launch_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
+    def _away_s(self, kind: FailureKind, takeover_s: float) -> float:
+        """Mean time for which the nodes of a failure are away once it was noticed, s."""
+        # Spares take over at once.
+        ready = kind.loss.nodes <= self.plan.machines_ready(self.costs.cluster.spares)
+        replaced_s = takeover_s + (0.0 if ready else kind.repair_s)
+        return kind.away_s(self.costs, replaced_s) if self._in_place else replaced_s
 
+    def _stale_s(self, schedule: Schedule) -> float:
+        """Updates that a save leaves of the rows that a rollback of all returns to, useful s."""
+        if schedule.save.unsaved_s == (0.0,):
+            return 0.0
+        fresh_s = mean_unsaved_s(every(schedule.period_s)[0], self.useful_s)
+        return mean_unsaved_s(schedule, self.useful_s) - fresh_s
 
-def share_read(plan: Plan, answer: Recover) -> float:
-    """Bytes that an answer's load reads, as a share of those of whole shards."""
-    schedule = _to(plan, answer.source)
-    of_checkpoint = 1.0 if schedule is None else schedule.save.reads
-    return rules.bytes_read(answer.reads, answer.made_anew, of_checkpoint)
+    def _redone_s(self, source: str, schedule: Schedule | None) -> float:
+        """Training that one rollback of the whole job costs on average, useful seconds."""
+        mirror = self.plan.mirror
+        if mirror is not None and source == mirror.tier:
+            return mirror.step_s * (0.5 + mirror.behind)
+        if schedule is None:
+            return self.useful_s / 2
+        return min(schedule.period_s, self.useful_s) / 2 + self._late_s(schedule)
 
+    def _of_silent_faults(self) -> Iterator[tuple[str, float]]:
+        """Yield the cost of verifying, and of its findings, which lose all since the one before.
 
-def _to(plan: Plan, tier: str | None) -> Schedule | None:
-    """The first schedule of saves to that tier."""
-    return next((each for each in plan.schedules if each.save.tier == tier), None)
+        First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
+        training has a silent fault with probability `interval / mtbf`.
+        """
+        verifies, schedules = self.plan.verifies, self.plan.schedules
+        if verifies is None:
+            return
+        apart_s = min((each.period_s for each in schedules), default=math.inf) * verifies.every
+        apart_s = min(apart_s, self.useful_s)
+        yield "verify", verifies.takes_s / apart_s
+        yield "lost", apart_s / self.context.silent_mtbf_s
+        tier = self.plan.tier(schedules[0].save.tier if schedules else self.plan.tiers[-1].name)
+        yield "load", self._whole_load_s(tier) / self.context.silent_mtbf_s
 
+    def _whole_load_s(self, tier: Tier) -> float:
+        load_s = self.costs.seconds(self.costs.load(tier, "all", 0))
+        return load_s * mean_attempts(self.costs.load_fails(tier))
 
-def _stale_s(schedule: Schedule, context: Context) -> float:
-    """Updates that a save leaves of the rows that a rollback of all returns to, useful seconds."""
-    if schedule.save.unsaved_s == (0.0,):
-        return 0.0
-    fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
-    return mean_unsaved_s(schedule, context.useful_time_s) - fresh_s
+    # --- Notices ---------------------------------------------------------------------------------
 
+    def _share_drained(self, kind: FailureKind) -> float:
+        """Share of the failures of a kind whose nodes have been drained when they strike."""
+        notices = self.context.notices
+        if notices is None or not isinstance(self.plan.on_notice, Draining):
+            return 0.0
+        ready = self.plan.machines_ready(self.costs.cluster.spares)
+        return notices.recall if kind.loss.drains_to(ready) else 0.0
 
-def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | None) -> float:
-    """Training that one rollback of the whole job costs on average, useful seconds."""
-    if plan.mirror is not None and source == plan.mirror.tier:
-        return plan.mirror.step_s * (0.5 + plan.mirror.behind)
-    if schedule is None:
-        return context.useful_time_s / 2
-    late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
-    return min(schedule.period_s, context.useful_time_s) / 2 + late_s
+    def _of_notices(self, drained: float) -> Iterator[tuple[str, float]]:
+        """Yield the costs and gains of answers to notices; `drained`: share of the failures.
 
+        First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what
+        is trained after the save is lost, not half an interval. Spares are taken to be back by the
+        next.
+        """
+        answer, notices = self.plan.on_notice, self.context.notices
+        if answer is None or notices is None:
+            return
+        alarms, announced = notices.false_alarms_per_s, notices.recall
+        if isinstance(answer, Draining):
+            yield "reschedule", (drained / self.mtbf_s + alarms) * answer.takes_s
+            answer, alarms, announced = answer.otherwise, 0.0, announced - drained
+            if answer is None:
+                return
+        yield "save", (announced / self.mtbf_s + alarms) * answer.takes_s
+        left_s = notices.lead_s - answer.takes_s
+        for kind in kinds(self.context):
+            rolled_back = self.plan.recover(kind.loss)
+            redone_s = self._redone_s(rolled_back.source, self._to(rolled_back.source))
+            kept_s = max(redone_s - left_s, 0.0)
+            recall = notices.recall - self._share_drained(kind)
+            if rolled_back.rollback == "all":
+                yield "lost", -kept_s * recall * kind.share / self.mtbf_s
+            elif rolled_back.rollback == "lost":
+                hit = self.context.servers, kind.servers_hit
+                spared = kept_s * recall * expected_pls(2.0, self.mtbf_s, *hit)
+                yield "pls", -spared
+                yield "updates_lost", -spared
 
-def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    """Return the time of a save in the background until it counts, s."""
-    if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
-        return 0.0  # a job shorter than the period has no save
-    return _save_s(plan, context, schedule)
+    # --- Ends of allocations ---------------------------------------------------------------------
 
+    def _of_allocations(self, wall: float) -> Iterator[tuple[str, float]]:
+        """Yield the costs of the ends of allocations where the job takes `wall` without them.
 
-# --- Ends of allocations -------------------------------------------------------------------------
-
-
-def _of_allocations(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
-    """Yield the costs of the ends of allocations where the job takes `wall` without them.
-
-    As many as without failures, and a save each, of which about half one would have come anyway.
-    """
-    costs = context.costs
-    if costs.job.allocation_s is None:
-        return
-    schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
-    start, tier = costs.costs.start, plan.tier(plan.last_save.tier)
-    start_s = cold_s if start is not None and start.on_node else warm_s
-    load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
-    stop_s = plan.stop_s(costs)
-    rest_s = costs.job.allocation_s - start_s - load_s - stop_s
-    if rest_s <= 0:
-        return  # an error says so when it is played
-    stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
-    each = stops / context.useful_time_s
-    period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
-    comes_anyway = min(rest_s / wall / period_s, 0.5)
-    # The last save, with a verification before it if there is one.
-    yield "save", each * (stop_s - shutdown_s) * (1 - comes_anyway)
-    yield "shutdown", each * shutdown_s
-    yield "start", each * (schedule_s + start_s)
-    yield "load", each * load_s
+        As many as without failures, and a save each, of which about half one would have come
+        anyway.
+        """
+        costs, plan = self.costs, self.plan
+        if costs.job.allocation_s is None:
+            return
+        schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
+        start = costs.costs.start
+        start_s = cold_s if start is not None and start.on_node else warm_s
+        load_s = self._whole_load_s(plan.tier(plan.last_save.tier))
+        stop_s = plan.stop_s(costs)
+        rest_s = costs.job.allocation_s - start_s - load_s - stop_s
+        if rest_s <= 0:
+            return  # an error says so when it is played
+        stops = math.ceil(wall * self.useful_s / rest_s * (1 - rules.ROUNDING)) - 1
+        each = stops / self.useful_s
+        period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
+        comes_anyway = min(rest_s / wall / period_s, 0.5)
+        # The last save, with a verification before it if there is one.
+        yield "save", each * (stop_s - shutdown_s) * (1 - comes_anyway)
+        yield "shutdown", each * shutdown_s
+        yield "start", each * (schedule_s + start_s)
+        yield "load", each * load_s

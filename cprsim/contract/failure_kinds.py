@@ -20,25 +20,32 @@ _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
-    `servers_hit`: mean servers that it takes down, over all failures. `restart`: whether its nodes
-    are replaced, restart in place, or fail to and are replaced after all. `repair_s`: mean time
-    until its nodes are back where no spare is ready, s; None for that of all failures.
+    `servers_hit`: mean servers that it takes down, over all failures. `repair_s`: mean time until
+    its nodes are back where no spare is ready, s. `restart`: whether its nodes are replaced,
+    restart in place, or fail to and are replaced after all.
     """
 
     share: float
     servers_hit: float
     loss: Loss
+    repair_s: float = 0.0
     restart: Restart = "none"
-    repair_s: float | None = None
+
+    def away_s(self, costs: CostModel, replaced_s: float) -> float:
+        """Mean time for which its nodes are away after it was noticed, s.
+
+        `replaced_s`: until other machines are in their places.
+        """
+        if self.restart == "in place":
+            return costs.restart_mean_s
+        return replaced_s + (costs.restart_mean_s if self.restart == "fails" else 0.0)
 
 
 def kinds(context: "Context") -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return ()
-    struck = tuple(_of_causes(context)) if context.causes else _of_severities(context)
-    if not context.costs.restarts_in_place:
-        return struck
+    struck = _of_causes(context) if context.causes else _of_severities(context)
     return tuple(each for kind in struck for each in _outcomes(kind, context.costs))
 
 
@@ -50,66 +57,43 @@ def mean_delay_s(context: "Context") -> float:
     costs = context.costs
     if not costs.restarts_in_place:
         return context.reschedule_s
-    return math.fsum(
-        each.share * away_s(each.restart, costs, until_back_s(each, context))
-        for each in kinds(context)
-    )
-
-
-def until_back_s(kind: FailureKind, context: "Context") -> float:
-    """Mean time until the nodes of a failure are back where no spare is ready, s."""
-    return context.reschedule_s if kind.repair_s is None else kind.repair_s
-
-
-def away_s(restart: Restart, costs: CostModel, replaced_s: float) -> float:
-    """Mean time for which nodes are away after their failure was noticed, s.
-
-    `replaced_s`: until other machines are in their places.
-    """
-    if restart == "in place":
-        return costs.restart_mean_s
-    return replaced_s + (costs.restart_mean_s if restart == "fails" else 0.0)
+    return math.fsum(each.share * each.away_s(costs, each.repair_s) for each in kinds(context))
 
 
 def _outcomes(kind: FailureKind, costs: CostModel) -> Iterator[FailureKind]:
+    """Yield the kind as its restarts in place end, if its nodes restart there."""
     if kind.loss.severity not in costs.restarts_in_place:
         yield kind
         return
     fails = costs.costs.restart_fails or 0.0
-    kept = 1 - fails
-    yield kind._replace(
-        share=kept * kind.share, servers_hit=kept * kind.servers_hit, restart="in place"
-    )
+    yield _part(kind, 1 - fails)._replace(restart="in place")
     if fails:
         severity: Severity = "cluster" if kind.loss.severity == "cluster" else "node"
-        yield FailureKind(
-            fails * kind.share,
-            fails * kind.servers_hit,
-            kind.loss._replace(severity=severity),
-            "fails",
-            kind.repair_s,
-        )
+        loss = kind.loss._replace(severity=severity)
+        yield _part(kind, fails)._replace(loss=loss, restart="fails")
 
 
-def _of_severities(context: "Context") -> tuple[FailureKind, ...]:
-    all_servers, servers_hit = context.servers, context.servers_hit
-    share, severities = context.server_failure_share, tuple(context.severities.items())
-    more = context.trainers_hit, share, severities
-    if context.severities.get("cluster", 0.0):
-        return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
-    # For a server that fails alone, the number of others makes no difference.
-    return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
+def _part(kind: FailureKind, share: float) -> FailureKind:
+    return kind._replace(share=share * kind.share, servers_hit=share * kind.servers_hit)
 
 
 def _of_causes(context: "Context") -> Iterator[FailureKind]:
     for share, severity, hit, repair_s in context.causes:
-        of_cause = _each_kind(context.servers, *hit, ((severity, 1.0),), context.trainers)
-        for each in of_cause:
-            yield each._replace(
-                share=share * each.share,
-                servers_hit=share * each.servers_hit,
-                repair_s=context.costs.reschedule_mean_s if repair_s is None else repair_s,
-            )
+        back_s = context.costs.reschedule_mean_s if repair_s is None else repair_s
+        for each in _each_kind(context.servers, *hit, ((severity, 1.0),), context.trainers):
+            yield _part(each, share)._replace(repair_s=back_s)
+
+
+def _of_severities(context: "Context") -> Iterator[FailureKind]:
+    all_servers, servers_hit = context.servers, context.servers_hit
+    share, severities = context.server_failure_share, tuple(context.severities.items())
+    more = context.trainers_hit, share, severities
+    if context.severities.get("cluster", 0.0):
+        found = tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
+    else:  # for a server that fails alone, the number of others makes no difference
+        found = _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
+    for each in found:
+        yield each._replace(repair_s=context.reschedule_s)
 
 
 @lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike

@@ -5,7 +5,7 @@ from collections.abc import Sequence as Values
 from typing import Any
 
 from cprsim.contract.actions import Draining, EmergencySave, Recover, Save, emergency_of
-from cprsim.contract.patterns import (
+from cprsim.contract.plan import (
     VARIANTS,
     Accepted,
     Chains,

@@ -19,8 +19,8 @@ from cprsim.basics.errors import CprsimError, PolicyError, told
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Answering, Loss
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
-from cprsim.failures.hit import MeanHit
-from cprsim.failures.notice import Notices
+from cprsim.failures.hits import MeanHit
+from cprsim.failures.spec import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.severity import Severity
 from cprsim.job.tiers import REMOTE

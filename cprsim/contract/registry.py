@@ -1,9 +1,22 @@
-"""Policies by the name that scenario files give as `system`: shipped, registered, installed."""
+"""Policies by the name that scenario files give as `system`: shipped, registered, installed.
 
+Another distribution names its policies among the entry points of its `pyproject.toml`:
+
+    [project.entry-points."cprsim.policies"]
+    learning = "learning:Learning"
+
+where `learning` is the `system` of the policy class `Learning` in the module `learning`.
+"""
+
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Final, get_args
 
-from cprsim.contract import Policy, plugins
+from cprsim.basics.errors import ScenarioError, told
+from cprsim.contract import Policy
+
+#: The entry points of other distributions.
+_GROUP: Final = "cprsim.policies"
 
 #: Module in `cprsim.policies` and class of each shipped system, loaded when a scenario names it.
 SHIPPED: Final = {
@@ -64,14 +77,14 @@ def _shipped(system: str) -> type[Policy]:
 def policy_class(system: str) -> type[Policy] | None:
     """The policy of that name, or None.
 
-    What isn't registered is looked for among the entry points of installed distributions (see
-    `plugins`). So these can't take the name of a shipped system, and only who asks for a broken one
-    hears of it, by a `ScenarioError`.
+    What isn't registered is looked for among the entry points of installed distributions. So these
+    can't take the name of a shipped system, and only who asks for a broken one hears of it, by a
+    `ScenarioError`.
     """
     if system in SHIPPED:
         return _shipped(system)
     if system not in _CLASSES:
-        policy = plugins.load(system)
+        policy = _installed(system)
         if policy is not None:
             register(policy)
     return _CLASSES.get(system)
@@ -79,4 +92,37 @@ def policy_class(system: str) -> type[Policy] | None:
 
 def systems() -> tuple[str, ...]:
     """Return all known names: shipped, in order of registration, then of installed packages."""
-    return tuple(dict.fromkeys([*SHIPPED, *_CLASSES, *plugins.installed()]))
+    installed = (entry.name for entry in entry_points(group=_GROUP))  # none of them is imported
+    return tuple(dict.fromkeys([*SHIPPED, *_CLASSES, *installed]))
+
+
+def _installed(system: str) -> type[Policy] | None:
+    """The policy class of that name, or None; `ScenarioError` says what is wrong with it."""
+    found = list(entry_points(group=_GROUP, name=system))
+    if not found:
+        return None
+    if len(found) > 1:
+        several = " and ".join(_named(entry) for entry in found)
+        raise ScenarioError(f"system {system!r} is in {several}; uninstall all but one")
+    (entry,) = found
+    try:
+        policy = entry.load()
+    except (Exception, SystemExit) as error:
+        raise ScenarioError(
+            f"{_named(entry)} can't be imported: {told(error)}; repair or uninstall it"
+        ) from error
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
+        raise ScenarioError(f"{_named(entry)} is no subclass of cprsim.Policy")
+    names = get_args(policy.model_fields["system"].annotation)
+    if names != (system,):
+        raise ScenarioError(
+            f'{_named(entry)} has another system; declare it as system: Literal["{system}"]'
+        )
+    policy.came_by = _named(entry)
+    return policy
+
+
+def _named(entry: EntryPoint) -> str:
+    distribution = entry.dist
+    of = f" of {distribution.name} {distribution.version}" if distribution is not None else ""
+    return f"entry point '{entry.name} = {entry.value}'{of}"

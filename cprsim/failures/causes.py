@@ -1,19 +1,54 @@
-"""Causes of failures: how often each strikes, how soon it is noticed, and what it takes."""
+"""Kinds of failures: causes, or severities: how often each strikes, and what it takes."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.basics.units import SECONDS, format_exact, format_share, parse_duration
-from cprsim.failures.hits import Hits
+from cprsim.failures.hits import Hits, shares_of
 from cprsim.job.delays import Delay
-from cprsim.job.severity import Severity
+from cprsim.job.severity import SEVERITIES, Severity
 
 #: Shares of all causes add up to 1 within so much: files have them in a few digits.
 _ROUNDING: Final = 1e-3
+Weight = Annotated[float, Field(ge=0)]
+#: Times of a kind of failure: until it is noticed, and from then until its nodes are back.
+Part = Literal["detect", "repair"]
+
+
+class SeverityWeights(Section):
+    """Weights of the severities of failures; only the ratios count.
+
+    `process`: the processes of the nodes hit die, the memory of their hosts survives. `node`: the
+    hosts' memory is lost, too. `cluster`: all servers and trainers are hit and lose everything.
+    See docs/semantics.md.
+    """
+
+    process: Weight = 0.0
+    node: Weight = 0.0
+    cluster: Weight = 0.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_table(cls, value: object) -> object:
+        if not isinstance(value, dict | cls):
+            raise ValueError(
+                f"{value!r} is not a table; write e.g. {{ process = 0.6, node = 0.4 }}"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if not any(getattr(self, name) for name in SEVERITIES):
+            raise ValueError(f"at least one of {', '.join(SEVERITIES)} must be > 0")
+        return self
+
+    def shares(self) -> dict[Severity, float]:
+        """The share of failures of each severity; they add up to 1."""
+        return shares_of({name: getattr(self, name) for name in SEVERITIES})
 
 
 class FailureCause(Section):
@@ -94,22 +129,20 @@ def total_share(causes: Sequence[FailureCause]) -> float:
     return math.fsum(each.share or 0.0 for each in causes)
 
 
-def check_causes(causes: Sequence[FailureCause]) -> None:
-    """Raise `ValueError` where names repeat, or shares do not add up to 1."""
+def cause_faults(causes: Sequence[FailureCause]) -> Iterator[str]:
+    """Yield faults of causes: names that repeat, shares that do not add up to 1."""
     names = [each.name for each in causes]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"causes: two are called {name!r}; give each another name")
+            yield f"causes: two are called {name!r}; give each another name"
     for each in causes:
         if each.share is None:
-            raise ValueError(f"causes: {each.name!r} has neither share nor mean; give one of them")
+            yield f"causes: {each.name!r} has neither share nor mean; give one of them"
         if each.severity == "cluster" and each.hits is not None:
-            raise ValueError(
+            yield (
                 f"causes: {each.name!r} is of severity cluster and hits all nodes; leave its hits "
                 "out"
             )
     total = total_share(causes)
     if abs(total - 1) > _ROUNDING:
-        raise ValueError(
-            f"causes: the shares add up to {format_share(total)}; they must add up to 100 %"
-        )
+        yield f"causes: the shares add up to {format_share(total)}; they must add up to 100 %"

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.streams import COHORT, Cause, stream
-from cprsim.failures.shared import SharedDraws
+from cprsim.basics.streams import COHORT, Cause
+from cprsim.failures.shared import CohortStreams
 
 if TYPE_CHECKING:
-    from cprsim.failures.shared import SharedDraws
     from cprsim.failures.spec import Stays
 
 
@@ -40,21 +39,16 @@ class Frailty:
     stays: "Stays"
     excluded: int
 
-    def factors(
-        self, nodes: int, seed: int, cohort: int, generation: int, shared: "SharedDraws | None"
-    ) -> NDArray[np.float64]:
+    def factors(self, nodes: int, generation: int, streams: CohortStreams) -> NDArray[np.float64]:
         """Return the factors of the nodes of a generation, shape (COHORT, nodes)."""
         entity = generation if self.stays == "machine" else 0
-        place = seed, cohort, Cause.FRAILTY, entity
         size = COHORT, nodes + self.excluded
 
         def drawn() -> NDArray[np.float64]:
-            factors = self.quantile(stream(*place).random(size))
+            factors = self.quantile(streams.stream(Cause.FRAILTY, entity).random(size))
             return _smallest(factors, nodes)
 
-        return (
-            drawn() if shared is None else shared.kept((place, size, self), drawn, COHORT * nodes)
-        )
+        return streams.kept((Cause.FRAILTY, entity, size, self), drawn, COHORT * nodes)
 
     def quantile(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Factors that a share of all nodes stay below; any shape."""

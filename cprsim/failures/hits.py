@@ -1,13 +1,62 @@
-"""Whom a failure takes down: numbers or shares of each kind of node."""
+"""Nodes that a failure takes down, and the tables that say how many."""
 
 import math
-from typing import Annotated, Self
+from collections.abc import Collection, Mapping
+from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.schema import Section
 from cprsim.job.platform import Cluster
+from cprsim.job.severity import Severity
+
+_Kind = TypeVar("_Kind")
+
+
+class Hit(NamedTuple):
+    """Nodes that one failure takes down, by index, and what is left of their memory."""
+
+    servers: tuple[int, ...]
+    trainers: tuple[int, ...]
+    severity: Severity = "node"
+
+    @classmethod
+    def of(cls, nodes: Collection[int], servers: int) -> "Hit":
+        """Make a hit of nodes by number, of which those below `servers` are servers."""
+        return cls(
+            tuple([node for node in nodes if node < servers]),
+            tuple([node - servers for node in nodes if node >= servers]),
+        )
+
+    def nodes(self, servers: int) -> list[int]:
+        """Their numbers, where there are so many servers; as `of` takes them."""
+        return [*self.servers, *(servers + trainer for trainer in self.trainers)]
+
+
+class MeanHit(NamedTuple):
+    """Mean numbers of servers and of trainers that a failure takes down.
+
+    `server_share`: the share of failures that take down a server.
+    """
+
+    servers: float
+    trainers: float
+    server_share: float
+
+
+def none_of(marked: int, nodes: int, chosen: int) -> float:
+    """Probability that none of `marked` among `nodes` is chosen: C(n - s, k) / C(n, k)."""
+    fewer, more = sorted((marked, chosen))  # the two are symmetric
+    return math.prod((nodes - more - i) / (nodes - i) for i in range(fewer))
+
+
+def shares_of(weights: Mapping[_Kind, float]) -> dict[_Kind, float]:
+    """Return weights as shares, which add up to 1."""
+    most = max(weights.values())  # weights may be too large to be added up
+    of_most = {kind: weight / most for kind, weight in weights.items()}
+    total = math.fsum(of_most.values())
+    return {kind: weight / total for kind, weight in of_most.items()}
 
 
 def _parse_share_or_count(value: object) -> int | float:

@@ -1,7 +1,7 @@
 """The failures of one scenario: its timelines, and the few means that policies plan with."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,8 +10,8 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.hit import MeanHit
-from cprsim.failures.hits import Hits
+from cprsim.failures.causes import Part
+from cprsim.failures.hits import Hits, MeanHit
 from cprsim.failures.spec import Failures
 from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
@@ -20,8 +20,6 @@ from cprsim.job.workload import Job
 
 if TYPE_CHECKING:
     from cprsim.failures.processes import Process
-    from cprsim.failures.severity import Part
-    from cprsim.failures.shared import SharedDraws
     from cprsim.failures.timeline import Timeline
 
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
@@ -49,11 +47,12 @@ class FailureModel:
 
     def check(self) -> None:
         """Raise `ScenarioError` where the failures don't fit the cluster or the log is no good."""
-        faults = self._hits_faults("failures.hits", self.spec.hits)
+        hits = {"hits": self.spec.hits}
         for cause in self.spec.causes or ():
             if cause.hits is not None:
-                faults += self._hits_faults(f"failures.causes.{cause.name}.hits", cause.hits)
-        faults += [*self._too_many_bursts(), *self._too_many_lives(), *self._too_many()]
+                hits[f"causes.{cause.name}.hits"] = cause.hits
+        faults = [text for key, each in hits.items() for text in self._hits_faults(key, each)]
+        faults += [*self._too_many_lives(), *self._too_many()]
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -61,38 +60,49 @@ class FailureModel:
         except LogError as error:
             raise ScenarioError(f"failures.trace: {error}") from None
 
-    def _hits_faults(self, path: str, hits: Hits) -> list[str]:
-        counts = hits.counts(self.cluster)
-        kinds = ("parameter_servers", "trainers")
-        faults = []
+    def _hits_faults(self, key: str, hits: Hits) -> Iterator[str]:
+        counts, kinds = hits.counts(self.cluster), ("parameter_servers", "trainers")
         for kind, count in zip(kinds, counts, strict=True):
             has = getattr(self.cluster, kind)
             if count > has:
-                faults.append(
-                    f"{path}.{kind}: {count} is more than cluster.{kind} = {has}; "
+                yield (
+                    f"failures.{key}.{kind}: {count} is more than cluster.{kind} = {has}; "
                     f"a failure can hit {has} at most"
                 )
-        if hits.weights is not None:
-            for kind, count in zip(kinds, counts, strict=True):
-                if getattr(hits.weights, kind) > 0 and count == 0:
-                    faults.append(
-                        f"{path}.{kind}: 0 nodes of a kind with weight > 0 are no failure; "
-                        "give it no weight, or hit at least one"
-                    )
+        for kind, count in zip(kinds, counts, strict=True):
+            if hits.weights is not None and getattr(hits.weights, kind) > 0 and count == 0:
+                yield (
+                    f"failures.{key}.{kind}: 0 nodes of a kind with weight > 0 are no failure; "
+                    "give it no weight, or hit at least one"
+                )
         if counts == (0, 0):
-            faults.append(f"{path}: a failure that hits no node is none; hit at least one")
-        return faults
+            yield f"failures.{key}: a failure that hits no node is none; hit at least one"
 
-    def _too_many_bursts(self) -> list[str]:
-        bursts = self.spec.bursts
-        if bursts is None or self.job.useful_time_s <= _MOST_BURSTS * bursts.gap_s(self.nodes):
-            return []
-        shortest_s = self.job.useful_time_s * bursts.racks(self.nodes) / _MOST_BURSTS
-        return [
-            f"failures.bursts.mean: {format_duration(bursts.mean_s)} gives more than "
-            f"{_MOST_BURSTS:,} bursts in job.useful_time; make it longer than "
-            f"{format_duration(shortest_s)}"
-        ]
+    def _too_many_lives(self) -> Iterator[str]:
+        spec, bursts, useful_s = self.spec, self.spec.bursts, self.job.useful_time_s
+        if bursts is not None and useful_s > _MOST_BURSTS * bursts.gap_s(self.nodes):
+            shortest_s = useful_s * bursts.racks(self.nodes) / _MOST_BURSTS
+            yield (
+                f"failures.bursts.mean: {format_duration(bursts.mean_s)} gives more than "
+                f"{_MOST_BURSTS:,} bursts in job.useful_time; make it longer than "
+                f"{format_duration(shortest_s)}"
+            )
+        if spec.per != "node" or spec.distribution is None:
+            return
+        # A life that ends is followed by another; of some node one more than on average, and of all
+        # as many as of the worst.
+        pace = 1.0 if spec.frail is None else max(spec.frail.worst(self.nodes), 1.0)
+        if spec.offenders is not None:
+            pace *= spec.offenders.times
+        lives = self.nodes * (2 + pace * useful_s / spec.law.expected_s)
+        if lives > _MOST_LIVES:
+            memory = format_bytes(8.0 * COHORT * lives)
+            yield (
+                f"failures.per: 'node' makes some {lives:.2g} lives of {self.nodes:,} nodes, "
+                f"{memory} for {COHORT} jobs that are drawn together; {_MOST_LIVES:,} is the most: "
+                "give fewer nodes or a longer failures.mean, or per = 'job' with the mean of the "
+                "whole job"
+            )
 
     def _too_many(self) -> Iterator[str]:
         """Yield faults of too many failures of the job, silent faults and false alarms."""
@@ -118,25 +128,6 @@ class FailureModel:
                     f"make {them} rarer"
                 )
 
-    def _too_many_lives(self) -> list[str]:
-        if self.spec.per != "node" or self.spec.distribution is None:
-            return []
-        # A life that ends is followed by another; of some node one more than on average, and of all
-        # as many as of the worst.
-        frail = self.spec.frail
-        pace = 1.0 if frail is None else max(frail.worst(self.nodes), 1.0)
-        if self.spec.offenders is not None:
-            pace *= self.spec.offenders.times
-        lives = self.nodes * (2 + pace * self.job.useful_time_s / self.spec.law.expected_s)
-        if lives <= _MOST_LIVES:
-            return []
-        memory = format_bytes(8.0 * COHORT * lives)
-        return [
-            f"failures.per: 'node' makes some {lives:.2g} lives of {self.nodes:,} nodes, {memory} "
-            f"for {COHORT} jobs that are drawn together; {_MOST_LIVES:,} is the most: give fewer "
-            "nodes or a longer failures.mean, or per = 'job' with the mean of the whole job"
-        ]
-
     @cached_property
     def process(self) -> "Process":
         """Where the failures come from; a log is read once.
@@ -157,31 +148,15 @@ class FailureModel:
             NodeLives,
         )
 
+        kind = NodeLives if spec.per == "node" else JobRenewals
         if spec.exactly is not None:
-            return FixedCount(spec, cluster, self.job.useful_time_s)
-        if spec.per == "node":
-            return NodeLives(spec, cluster, self.job.useful_time_s)
-        return JobRenewals(spec, cluster)
-
-    def timelines(
-        self, seed: int, replications: Iterable[int], shared: "SharedDraws | None" = None
-    ) -> "Iterator[Timeline]":
-        """The failures of replications by number; of a cohort's they are drawn together.
-
-        With other scenarios' as well where they have draws that are `shared`.
-        """
-        known = None
-        for replication in replications:
-            number, row = divmod(replication, COHORT)
-            if known is None or known[0] != number:
-                # Processes of others may know nothing of draws that are shared.
-                more = () if shared is None else (shared,)
-                known = number, self.process.cohort(seed, number, *more)
-            yield known[1].timeline(row)
+            kind = FixedCount
+        return kind(spec, cluster, self.job.useful_time_s)
 
     def timeline(self, seed: int, replication: int) -> "Timeline":
         """The failures of one replication."""
-        return next(self.timelines(seed, [replication]))
+        number, row = divmod(replication, COHORT)
+        return self.process.cohort(seed, number).timeline(row)
 
     @property
     def mtbf_s(self) -> float:
@@ -222,11 +197,11 @@ class FailureModel:
     @property
     def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
         """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
-        return getattr(self.process, "causes", ())
+        return self.process.causes
 
     def mean_time_s(
         self,
-        part: "Part",
+        part: Part,
         otherwise_s: float,
         in_place: Collection[Severity] = (),
         fails: float = 0,

@@ -9,21 +9,22 @@ import numpy as np
 
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
-from cprsim.failures.cohorts import ReplayCohort
-from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.causes import SeverityWeights
+from cprsim.failures.cohorts import ReplayCohort, SeverityRows
+from cprsim.failures.hits import Hit, MeanHit
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import Attendance
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
-from cprsim.failures.severity import Severities, SeverityWeights, counted, graded, worst
-from cprsim.failures.shared import SharedDraws
+from cprsim.failures.processes import Process, kinds_of
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.job.platform import Cluster
-from cprsim.job.severity import Severity
+from cprsim.job.severity import SEVERITIES, Severity
 
 
-class TraceReplay:
+class TraceReplay(Process):
     """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
 
     `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
@@ -48,26 +49,27 @@ class TraceReplay:
                 f"{path}: its column severity says itself what survives; leave "
                 "failures.severity out, or the column"
             )
-        self._log, self._cluster, self._path = log, cluster, path
-        self._severities = Severities.of(severity, cluster)
+        self._log, self.cluster, self._path = log, cluster, path
+        self.kinds = kinds_of(severity)
         self._times_s, hits = _together(log.times_s.tolist(), self._nodes(), cluster)
         self._hits = hits if log.severities is None else self._as_told(hits, log.severities)
         self._watched_s = max(self._times_s[-1], useful_time_s)
 
     def _as_told(self, hits: list[Hit], severities: Sequence[Severity]) -> list[Hit]:
-        """Each hit with the worst severity of its instant."""
-        told: dict[float, list[Severity]] = {}
-        for at_s, severity in zip(self._log.times_s.tolist(), severities, strict=True):
-            told.setdefault(at_s, []).append(severity)
+        """Each hit with the worst severity of its instant; one of the cluster takes every node."""
+        cluster, worst = self.cluster, dict[float, Severity]()
+        for at_s, each in zip(self._log.times_s.tolist(), severities, strict=True):
+            worst[at_s] = max(worst.get(at_s, each), each, key=SEVERITIES.index)
+        everyone = tuple(range(cluster.parameter_servers)), tuple(range(cluster.trainers))
         return [
-            graded(hit, worst(each), self._cluster)
-            for hit, each in zip(hits, told.values(), strict=True)
+            Hit(*everyone, severity) if severity == "cluster" else hit._replace(severity=severity)
+            for hit, severity in zip(hits, worst.values(), strict=True)
         ]
 
     def _nodes(self) -> list[int]:
         """Numbers of the failed nodes; trainers come after the servers."""
-        log, servers = self._log, self._cluster.parameter_servers
-        trainers, struck = self._cluster.trainers, []
+        log, servers = self._log, self.cluster.parameter_servers
+        trainers, struck = self.cluster.trainers, []
         for row, node in enumerate(log.nodes.tolist()):
             kind = log.kinds[row] if log.kinds is not None else None
             limit = {None: servers + trainers, "trainer": trainers}.get(kind, servers)
@@ -80,9 +82,9 @@ class TraceReplay:
             struck.append(servers + node if kind == "trainer" else node)
         return struck
 
-    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> ReplayCohort:
+    def _drawn(self, streams: CohortStreams, severities: SeverityRows | None) -> ReplayCohort:
         """The same failures in each replication, but for severities that are drawn."""
-        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
+        return ReplayCohort(self._play, streams.key, severities)
 
     def _play(self, _seed: int, _replication: int) -> AbsoluteTimeline:
         return AbsoluteTimeline(self._times_s, self._hits)
@@ -101,7 +103,7 @@ class TraceReplay:
     def mean_hit(self) -> MeanHit:
         """Return the mean nodes that a failure of the log takes down."""
         hits = self._hits
-        return self._severities.mean_hit(
+        return self._with_all(
             MeanHit(
                 servers=sum(len(hit.servers) for hit in hits) / len(hits),
                 trainers=sum(len(hit.trainers) for hit in hits) / len(hits),
@@ -112,11 +114,13 @@ class TraceReplay:
     @property
     def severity_shares(self) -> dict[Severity, float]:
         """Return shares by the weights; without them as in the log."""
-        drawn = bool(self._severities.kinds)
-        return self._severities.shares() if drawn else counted(self._hits)
+        if self.kinds:
+            return super().severity_shares
+        found = [hit.severity for hit in self._hits]
+        return {severity: found.count(severity) / len(found) for severity in SEVERITIES}
 
 
-class Resampled:
+class Resampled(Process):
     """A log of a whole system: each replication is a job on random nodes from a random start.
 
     The log is a circle: what comes after its end is its beginning again, so that every start is as
@@ -140,8 +144,7 @@ class Resampled:
         path: str,
         severity: SeverityWeights | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._severities = Severities.of(severity, cluster)
+        self.cluster, self.kinds = cluster, kinds_of(severity)
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
         if log.population is None:
@@ -163,9 +166,9 @@ class Resampled:
         if not self._seen.any():
             raise LogError(f"{path}: holds no failure while {self._nodes} nodes are there")
 
-    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> ReplayCohort:
+    def _drawn(self, streams: CohortStreams, severities: SeverityRows | None) -> ReplayCohort:
         """The failures that such jobs see."""
-        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
+        return ReplayCohort(self._play, streams.key, severities)
 
     def _play(self, seed: int, replication: int) -> AbsoluteTimeline:
         rng, attendance = stream(seed, replication, Cause.REPLAY), self._attendance
@@ -177,7 +180,7 @@ class Resampled:
         times = (self._times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
         nodes = place[mine][order].tolist()
-        times_s, hits = _together(times[order].tolist(), nodes, self._cluster)
+        times_s, hits = _together(times[order].tolist(), nodes, self.cluster)
         return AbsoluteTimeline(times_s, hits, self._circle_s)
 
     @property
@@ -190,18 +193,13 @@ class Resampled:
         """Return the mean nodes that a failure takes down, over all choices of nodes."""
         expected = self._attendance.failures_of(self._nodes)
         per_node = self._attendance.outages_a_node(self._nodes) / expected
-        return self._severities.mean_hit(
+        return self._with_all(
             MeanHit(
                 servers=per_node * self._servers,
                 trainers=per_node * (self._nodes - self._servers),
                 server_share=self._attendance.failures_of(self._servers, self._nodes) / expected,
             )
         )
-
-    @property
-    def severity_shares(self) -> dict[Severity, float]:
-        """By their weights; exact."""
-        return self._severities.shares()
 
 
 def _together(

@@ -1,20 +1,22 @@
-"""Draws that scenarios of one seed share: jobs of a fleet, points of a sweep.
+"""Random numbers of a cohort: drawn once for all scenarios of one seed that need the same.
 
 Whatever is drawn for a cohort depends on the seed, the cohort, the cause, and little else; the mean
-of a law only scales it. So one standard block serves all scenarios that differ in nothing else, and
-whoever plays many hands one `SharedDraws` to `Process.cohort` of each.
+of a law only scales it. So one standard block serves all scenarios that differ in nothing else:
+jobs of a fleet, points of a sweep.
 """
 
 from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws.law import Floats
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, Sampler, stream
 
 _Any = TypeVar("_Any")
-#: What a stream is made of: seed, cohort, cause, entity.
-Place = tuple[int, int, Cause, int]
 #: Numbers that are kept by default, about: 256 MB of them.
 _MOST = 32_000_000
 #: Columns that a cohort draws at first.
@@ -42,38 +44,67 @@ class SharedDraws:
         self._known[key] = found  # the latest are last
         return cast(_Any, found[1])
 
-    def durations(
-        self, law: Distribution, seed: int, cohort: int, cause: Cause, *, aged: bool = False
-    ) -> CohortDraws:
-        """Draw as `CohortDraws(law.sample, seed, cohort, cause)`; `sample_left` first if `aged`."""
-        each, at = law.law, (seed, cohort, cause)
-        block = self.kept(
-            (at, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
+
+class CohortStreams:
+    """Random numbers of one cohort, each cause from its stream.
+
+    `key`: the seed and the number of the cohort. `shared`: what was drawn for other scenarios, if
+    any are played with this one.
+    """
+
+    def __init__(self, seed: int, number: int, shared: SharedDraws | None = None) -> None:
+        self.key, self._shared = (seed, number), shared
+
+    def stream(self, cause: Cause, entity: int = 0) -> np.random.Generator:
+        """Return the generator of a cause, and of an entity of it."""
+        return stream(*self.key, cause, entity)
+
+    def kept(self, what: Hashable, make: Callable[[], _Any], numbers: int) -> _Any:
+        """Return the result of `make`, which draws so many numbers at first, once a `what`."""
+        return (
+            make() if self._shared is None else self._shared.kept((self.key, what), make, numbers)
         )
-        if not aged:
-            return ScaledDraws(block, each.scale)
-        place, size = (*at, 1), (COHORT, 1)  # from a separate stream, as in `CohortDraws`
-        return ScaledDraws(block, each.scale, lambda: self.lives(law, place, size, left=True))
+
+    def uniform(self, cause: Cause) -> "CohortNumbers":
+        """Return numbers from 0 to 1."""
+        sample: Sampler = lambda rng, size: rng.random(size)  # noqa: E731
+        draws = self.kept(cause, lambda: CohortDraws(sample, *self.key, cause), COHORT * _COLUMNS)
+        return CohortNumbers(draws, 1.0)
+
+    def durations(
+        self, law: Distribution, cause: Cause, entity: int = 0, *, aged: bool = False
+    ) -> "CohortNumbers":
+        """Return durations; the first is under way already if `aged`."""
+        each = law.law
+        block = self.kept(
+            (cause, entity, each.key),
+            lambda: CohortDraws(each.standard, *self.key, cause, entity=entity),
+            COHORT * _COLUMNS,
+        )
+        # From a separate stream: with it or without, all other columns are the same.
+        first = cache(lambda: self.lives(law, cause, 1, 1, left=True)) if aged else None
+        return CohortNumbers(block, each.scale, first)
 
     def lives(
-        self, law: Distribution, place: Place, size: tuple[int, int], *, left: bool = False
+        self, law: Distribution, cause: Cause, entity: int, columns: int, *, left: bool = False
     ) -> Floats:
-        """Draw as `law.sample(stream(*place), size)`, or `sample_left`; not to be changed."""
-        each, numbers = law.law, size[0] * size[1]
-        if left:
+        """Draw durations, or what is left of them, shape (COHORT, columns); not to be changed."""
+        each, size, numbers = law.law, (COHORT, columns), COHORT * columns
+        what = cause, entity, columns, each.key
+        if not left:
+            draw = lambda: each.standard(self.stream(cause, entity), size)  # noqa: E731
+            return each.scale * self.kept(("whole", what), draw, numbers)
 
-            def drawn() -> tuple[Floats, Floats]:
-                rng = stream(*place)
-                return each.standard_long(rng, size), rng.random(size)
+        def drawn() -> tuple[Floats, Floats]:
+            rng = self.stream(cause, entity)
+            return each.standard_long(rng, size), rng.random(size)
 
-            long, share = self.kept(("left", place, size, each.key), drawn, 2 * numbers)
-            return each.long(long) * share
-        at = "whole", place, size, each.key
-        return each.scale * self.kept(at, lambda: each.standard(stream(*place), size), numbers)
+        long, share = self.kept(("left", what), drawn, 2 * numbers)
+        return each.long(long) * share
 
 
-class ScaledDraws(CohortDraws):
-    """Numbers of one cause for a cohort, made of a standard block that others share.
+class CohortNumbers:
+    """Numbers of one cause for a cohort: a standard block, which scenarios may share, and a scale.
 
     `first`, where it is given, makes the first column, shape (COHORT, 1).
     """
@@ -81,27 +112,11 @@ class ScaledDraws(CohortDraws):
     def __init__(
         self, block: CohortDraws, scale: float, first: Callable[[], Floats] | None = None
     ) -> None:
-        self._block, self._scale, self._makes_first = block, scale, first
-        self._drawn = block.upto(0)[:, :0]
-        self._column: Floats | None = None
+        self._block, self._scale, self._first = block, scale, first
 
-    def upto(self, columns: int) -> Floats:
-        """At least so many columns, shape (COHORT, >= columns)."""
-        if self._drawn.shape[1] < columns:
-            self._drawn = self._scale * self._block.upto(columns)
-            if self._makes_first is not None:
-                self._drawn[:, :1] = self._first_column()
-        return self._drawn
-
-    def row(self, row: int, columns: int) -> Floats:
-        """At least so many columns of one row, without the others."""
-        drawn = self._scale * self._block.row(row, columns)
-        if self._makes_first is not None and drawn.size:
-            drawn[0] = self._first_column()[row, 0]
-        return drawn
-
-    def _first_column(self) -> Floats:
-        if self._column is None:
-            assert self._makes_first is not None
-            self._column = self._makes_first()
-        return self._column
+    def of(self, rows: NDArray[np.intp], columns: int) -> Floats:
+        """Return the first columns of some rows, shape (rows, columns)."""
+        found = self._scale * self._block.upto(columns)[rows, :columns]
+        if self._first is not None:
+            found[:, :1] = self._first()[rows]
+        return found

@@ -1,21 +1,29 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
+import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
+from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
-from cprsim.basics.schema import PositiveSeconds, Section, a_list
-from cprsim.failures.bursts import Bursts
-from cprsim.failures.causes import FailureCause, as_shares, check_causes
-from cprsim.failures.hits import Hits
+from cprsim.basics.schema import PositiveSeconds, Section, a_list, text_of
+from cprsim.failures.causes import FailureCause, SeverityWeights, as_shares, cause_faults
+from cprsim.failures.hits import Hits, shares_of
 from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.notice import Notices
-from cprsim.failures.offenders import Offenders
 from cprsim.failures.presets import PRESETS
-from cprsim.failures.severity import SeverityWeights
 
 Window = Annotated[
     tuple[float, float] | Dates,
@@ -75,6 +83,142 @@ class SilentLaw(Distribution):
     """
 
     distribution: Name = "exponential"
+
+
+_RATE_EXAMPLE = "1 / 10 d"
+_RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*/(.*)")
+
+
+def _parse_rate(value: object, checked: Any) -> units.AsWritten:
+    found = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f'{value!r} is no number in a time: write e.g. "{_RATE_EXAMPLE}"')
+    number, time_s = float(found[1]), units.parse_duration(found[2].strip())
+    if not number > 0 or not time_s > 0:
+        raise ValueError(f"{value!r} is out of range: both must be > 0; leave it out for none")
+    return units.AsWritten(checked(time_s / number), str(value))
+
+
+def _rate_text(every_s: float, info: SerializationInfo) -> str:
+    found = text_of(units.SECONDS, every_s, info)
+    return found if "/" in found else f"1 / {found}"
+
+
+class Notices(Section):
+    """Failures that are announced before they come (semantics 38).
+
+    `lead`: how long before. `recall`: share of the failures that a notice comes before.
+    `false_alarms`: how often one comes that no failure follows, a number in a time.
+    """
+
+    lead_s: PositiveSeconds = Field(alias="lead", examples=["120 s"])
+    recall: Annotated[float, Field(ge=0, le=1, examples=[0.9])] = 1.0
+    false_alarm_every_s: (
+        Annotated[
+            float,
+            WrapValidator(_parse_rate),
+            PlainSerializer(_rate_text, return_type=str),
+            WithJsonSchema({"type": "string", "pattern": "/", "x-unit": "number / time"}),
+        ]
+        | None
+    ) = Field(None, alias="false_alarms", examples=[_RATE_EXAMPLE])
+
+    @property
+    def false_alarms_per_s(self) -> float:
+        """Return the rate of false alarms, 1/s."""
+        return 0.0 if self.false_alarm_every_s is None else 1 / self.false_alarm_every_s
+
+
+_SIZES = "sizes = { 2 = 0.8, 3 = 0.2 }"
+
+
+def _numbered(value: object) -> object:
+    """The table with numbers for keys, which TOML and JSON only have as texts."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is not a table; write e.g. {_SIZES}")
+    for key in value:
+        text = str(key)
+        if not (text.isascii() and text.isdecimal() and text == str(int(text)) and text != "0"):
+            raise ValueError(
+                f"{key!r} is no number of nodes: the keys are whole numbers >= 1, e.g. {_SIZES}"
+            )
+    return {int(key): weight for key, weight in value.items()}
+
+
+def _weighty(sizes: dict[int, float]) -> dict[int, float]:
+    if not sizes:
+        raise ValueError(f"is empty; write e.g. {_SIZES}")
+    if not any(sizes.values()):
+        raise ValueError("at least one weight must be > 0")
+    return dict(sorted(sizes.items()))
+
+
+Sizes = Annotated[
+    dict[int, Annotated[float, Field(ge=0)]],
+    BeforeValidator(_numbered),
+    AfterValidator(_weighty),
+    Field(examples=[{"2": 0.8, "3": 0.2}]),
+]
+
+
+class Bursts(Section):
+    """Several nodes of one rack that fail together, in addition to single failures.
+
+    `mean`: time between two bursts of a rack on average; they are a Poisson process in wall-clock
+    time. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
+    order, and the last rack may be smaller. `sizes`: weights of the numbers of nodes that a burst
+    takes down, of which only the ratios count; where the last rack has fewer nodes, all of them.
+    See docs/semantics.md.
+    """
+
+    mean_s: PositiveSeconds = Field(alias="mean")
+    rack: Annotated[int, Field(ge=1, examples=[16])]
+    sizes: Sizes
+
+    @model_validator(mode="after")
+    def _fit_a_rack(self) -> Self:
+        largest = max(self.sizes)
+        if largest > self.rack:
+            raise ValueError(
+                f"the size {largest} is more than rack = {self.rack}; "
+                f"a burst takes down {self.rack} nodes of a rack at most"
+            )
+        return self
+
+    def racks(self, nodes: int) -> int:
+        """Return how many racks that many nodes fill."""
+        return -(-nodes // self.rack)
+
+    def gap_s(self, nodes: int) -> float:
+        """Mean time between bursts of a cluster of that many nodes, s."""
+        return self.mean_s / self.racks(nodes)
+
+    def shares(self) -> dict[int, float]:
+        """The share of bursts of each size."""
+        return shares_of(self.sizes)
+
+
+_MOST_TIMES: Final = 1000.0
+_MOST_REPAIRS: Final = 50
+
+
+class Offenders(Section):
+    """Machines that fail again and again, as AIReSim has them (arXiv 2603.07041).
+
+    `share`: of all machines, those that are bad when they come into the job. `times`: how many
+    times as often as a good one a bad one fails; `failures.mean` is the life of good ones. `cured`:
+    share of the repairs of bad machines that make them good. `misdiagnosed`: share of the failures
+    after which another machine is repaired, so that this one stays as it is. `retired_after`: at
+    that repair a machine leaves for good, and one that is new to the job takes its place; never if
+    not given. A machine that is repaired comes back into its place. A restart in place repairs
+    nothing.
+    """
+
+    share: Annotated[float, Field(ge=0, le=1, examples=[0.15])]
+    times: Annotated[float, Field(ge=1, le=_MOST_TIMES, examples=[6.0])]
+    cured: Annotated[float, Field(ge=0, le=1, examples=[0.76])] = 1.0
+    misdiagnosed: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] = 0.0
+    retired_after: Annotated[int, Field(ge=1, le=_MOST_REPAIRS, examples=[3])] | None = None
 
 
 class Failures(Section):
@@ -159,25 +303,19 @@ class Failures(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_shares(cls, keys: object) -> object:
-        """Make a law and shares of causes that have means."""
-        return as_shares(keys) if isinstance(keys, dict) else keys
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_preset(cls, keys: object) -> object:
-        """Fill in what a preset says; keys next to it win."""
-        name = keys.get("preset") if isinstance(keys, dict) else None
-        if not isinstance(keys, dict) or not isinstance(name, str) or name not in PRESETS:
+    def _filled_in(cls, keys: object) -> object:
+        """Fill in a preset, whose keys lose against those given, and a law for means of causes."""
+        if not isinstance(keys, dict):
             return keys
-        preset = PRESETS[name].keys
-        for source in SOURCES.keys() - {"preset"}:
+        name = keys.get("preset")
+        preset = PRESETS[name].keys if isinstance(name, str) and name in PRESETS else {}
+        for source in (SOURCES.keys() - {"preset"}) if preset else ():
             if source in keys and keys[source] != preset.get(source):
                 raise ValueError(
                     f"preset {name!r} says itself when failures come; leave {source!r} out, or "
                     "leave preset out"
                 )
-        return {**preset, **keys}
+        return as_shares({**preset, **keys})
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -192,75 +330,62 @@ class Failures(Section):
                 raise ValueError(
                     f"{key!r} goes with distribution, not with {given[0]}; leave it out"
                 )
-        self._check_trace_keys()
-        self._check_nodes_keys()
-        self._check_frailty_keys()
-        if self.causes is not None:
-            self._check_causes()
+        for fault in (
+            *self._trace_faults(),
+            *self._node_faults(),
+            *self._frailty_faults(),
+            *self._cause_faults(),
+        ):
+            raise ValueError(fault)
         return self
 
     def _has(self, key: str) -> bool:
         """Return whether the file gives that key."""
         return vars(self)[_FIELDS[key]] is not None
 
-    def _check_trace_keys(self) -> None:
+    def _trace_faults(self) -> Iterator[str]:
+        """Yield which keys go with a log, or with a log of another format."""
         if self.log is not None and self.distribution is None:
-            raise ValueError("'log' goes with a law that was fitted to it; leave it out")
+            yield "'log' goes with a law that was fitted to it; leave it out"
         if self.trace is None:
             for key in filter(self._has, SOURCES["trace"] if self.log is None else ()):
-                raise ValueError(f"{key!r} goes with trace or log; leave it out")
+                yield f"{key!r} goes with trace or log; leave it out"
             return
         reader = READERS[self.reader or "csv"]
         if reader.needs_system and self.system is None:
-            raise ValueError(f"reader {self.reader!r} needs 'system': {reader.system}")
+            yield f"reader {self.reader!r} needs 'system': {reader.system}"
         if not reader.system and self.system is not None:
             known = " or ".join(repr(name) for name, each in READERS.items() if each.system)
-            raise ValueError(f"'system' goes with reader = {known}; leave it out")
+            yield f"'system' goes with reader = {known}; leave it out"
         if not reader.named and self.columns is not None:
-            raise ValueError("'columns' goes with reader = 'csv'; leave it out")
+            yield "'columns' goes with reader = 'csv'; leave it out"
         for name in () if self.rules is None else self.rules.given:
             if name not in reader.rules:
                 takers = " or ".join(repr(each) for each, it in READERS.items() if name in it.rules)
-                raise ValueError(f"'rules.{name}' goes with reader = {takers}; leave it out")
+                yield f"'rules.{name}' goes with reader = {takers}; leave it out"
 
-    def _check_causes(self) -> None:
-        assert self.causes is not None
-        check_causes(self.causes)
-        if self.severity is not None:
-            raise ValueError(
-                "'severity' does not go with causes, which have severities of their own"
-            )
-        if self.trace is not None:
-            raise ValueError(
-                "'causes' does not go with trace; fit a law to the log (cprsim fit --toml), and "
-                "give the causes with it"
-            )
-        if self.per == "node" and any(each.hits is not None for each in self.causes):
-            raise ValueError(
-                "'causes.hits' does not go with per = 'node', which says itself which nodes fail"
-            )
-
-    def _check_nodes_keys(self) -> None:
+    def _node_faults(self) -> Iterator[str]:
+        """Yield which keys go with lives of nodes alone, or with failures of the job."""
         if self.per == "node" and self.distribution is None:
-            raise ValueError("per = 'node' goes with distribution; leave it out")
+            yield "per = 'node' goes with distribution; leave it out"
         for key in ("bursts", "frailty", "offenders"):
             if vars(self)[key] and self.per != "node":
                 way_out = (
                     "leave it out" if self.distribution is None else "set that, or leave it out"
                 )
-                raise ValueError(f"{key!r} goes with distribution and per = 'node'; {way_out}")
+                yield f"{key!r} goes with distribution and per = 'node'; {way_out}"
         said = self.per == "node" or self.trace is not None
         if said and self.hits not in (Hits(), Hits(parameter_servers=1)):
             given = "a trace" if self.trace is not None else "per = 'node'"
-            raise ValueError(
+            yield (
                 f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"
             )
 
-    def _check_frailty_keys(self) -> None:
+    def _frailty_faults(self) -> Iterator[str]:
         if self.frailty_of is not None and not self.frailty:
-            raise ValueError("'frailty_of' goes with frailty; leave it out")
+            yield "'frailty_of' goes with frailty; leave it out"
         if self.offenders is not None and self.frailty_of == "machine":
-            raise ValueError(
+            yield (
                 "'offenders' goes with frailty_of = 'place'; of machines, a repair would change "
                 "the frailty: leave one of them out"
             )
@@ -268,15 +393,29 @@ class Failures(Section):
             return
         whole = self.trace is not None and not READERS[self.reader or "csv"].of_the_job
         if not self.frailty and not whole:
-            raise ValueError(
+            yield (
                 "'exclude_worst' goes with frailty, or with the trace of a whole system; leave it "
                 "out"
             )
         if self.frailty_of == "machine":
-            raise ValueError(
+            yield (
                 "'exclude_worst' goes with frailty_of = 'place': of machines, replacements are as "
                 "bad as those that were left out; leave one of them out"
             )
+
+    def _cause_faults(self) -> Iterator[str]:
+        if self.causes is None:
+            return
+        yield from cause_faults(self.causes)
+        if self.severity is not None:
+            yield "'severity' does not go with causes, which have severities of their own"
+        if self.trace is not None:
+            yield (
+                "'causes' does not go with trace; fit a law to the log (cprsim fit --toml), and "
+                "give the causes with it"
+            )
+        if self.per == "node" and any(each.hits is not None for each in self.causes):
+            yield "'causes.hits' does not go with per = 'node', which says itself which nodes fail"
 
     @cached_property
     def frail(self) -> "Frailty | None":

@@ -7,10 +7,12 @@ node's life starts when the policy's replacement is placed. The draws are the sa
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from cprsim.failures.hit import Hit
-from cprsim.failures.severity import SeverityRows
+from cprsim.failures.hits import Hit
+
+if TYPE_CHECKING:
+    from cprsim.failures.cohorts import SeverityRows
 
 
 class Cursor(Protocol):
@@ -50,7 +52,7 @@ class Timeline:
     cohort, where they are drawn, in which it is replication `row`.
     """
 
-    severities: SeverityRows | None = None
+    severities: "SeverityRows | None" = None
     row = 0
 
 

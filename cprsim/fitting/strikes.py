@@ -10,9 +10,8 @@ import numpy as np
 
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import Attendance
-from cprsim.failures.severity import worst
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
-from cprsim.job.severity import Severity
+from cprsim.job.severity import SEVERITIES, Severity
 
 _DIGITS: Final = 6  # of a share, far below the precision of any log
 _RARE: Final = 0.01  # share of failures below which those of a cause are of other causes
@@ -62,7 +61,9 @@ def strikes(log: FailureLog, whole: FailureLog | None = None) -> Counter[StrikeK
         if log.causes is not None and len(told) > 1:
             cause = log.causes[start]
             cause = (cause or NO_CAUSE) if cause in common else OTHERS
-        severity = None if log.severities is None else worst(log.severities[start:end])
+        severity = None
+        if log.severities is not None:
+            severity = max(log.severities[start:end], key=SEVERITIES.index)
         kinds = log.kinds[start:end] if log.kinds is not None else (None,) * (end - start)
         struck = dict(zip(machines[start:end], kinds, strict=True))
         servers = None

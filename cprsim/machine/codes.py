@@ -25,7 +25,7 @@ FILLING: Final = 5
 
 #: How the next save is chosen: by schedules, or by a sequence of `cprsim.contract`.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = range(6)
-#: Variants of differences, in the order of `cprsim.contract.patterns.VARIANTS`.
+#: Variants of differences, in the order of `cprsim.contract.plan.VARIANTS`.
 INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
 #: Source of failures: gaps between failures of the job, absolute instants, lives of nodes, lives
 #: together with bursts and failures of the cluster, a timeline of another kind.

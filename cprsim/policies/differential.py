@@ -22,7 +22,7 @@ from cprsim.contract import (
     every,
 )
 from cprsim.contract.controller import saves_of
-from cprsim.contract.patterns import VARIANTS, Variant
+from cprsim.contract.plan import VARIANTS, Variant
 from cprsim.job.derived import OwnCost, snapshot, tracked_rows
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s

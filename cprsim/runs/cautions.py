@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract.memory import memory_fault
+from cprsim.failures.causes import Part
 from cprsim.failures.replay import TraceReplay
-from cprsim.failures.severity import Part
 from cprsim.runs.selection.intervals import LEAST_MET
 from cprsim.scenario import Scenario
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import readiness, support
+from cprsim.batch import readiness
 from cprsim.errors import RunError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
@@ -49,7 +49,7 @@ def chosen(
     check_engine(engine)
     if engine == "sim":
         return dict.fromkeys(policies, "sim")
-    why_not = support.refusals(scenario, policies)
+    why_not = readiness.refusals(scenario, policies)
     if engine == "batch":
         for name, reason in why_not.items():
             if reason is not None:
@@ -175,7 +175,7 @@ def play_jobs(
 
 
 def _played_alike(scenario: Scenario, policies: Sequence[str]) -> bool:
-    return not any(support.refusals(scenario, policies).values())
+    return not any(readiness.refusals(scenario, policies).values())
 
 
 def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from cprsim.errors import UsageError
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.runs.by_cause import watched
 from cprsim.runs.result import Result
 from cprsim.sim.engine import play

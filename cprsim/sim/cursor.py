@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from cprsim.failures.cohorts import NodeCohort
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.severity import SEVERITIES
 from cprsim.machine import cursors

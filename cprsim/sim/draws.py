@@ -13,14 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
-from cprsim.failures.bursts import Shocks
-from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
-from cprsim.failures.hit import Hit
-from cprsim.failures.severity import Part, SeverityRows
-from cprsim.failures.shared import SharedDraws
-from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline, Timeline
-from cprsim.failures.victims import CauseVictimRows, VictimRows
+from cprsim.basics.streams import COHORT, Cause, stream
+from cprsim.failures.causes import Part
+from cprsim.failures.cohorts import (
+    CauseVictimRows,
+    InstantCohort,
+    NodeCohort,
+    RenewalCohort,
+    ReplayCohort,
+    SeverityRows,
+    Shocks,
+    VictimRows,
+)
+from cprsim.failures.hits import Hit
+from cprsim.failures.shared import CohortStreams, SharedDraws
+from cprsim.failures.timeline import AbsoluteTimeline, Cohort, DrawnTimeline, Timeline
 from cprsim.job.platform import Outages
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import StartDraws, starts_vary
@@ -33,6 +40,8 @@ Draw = Callable[[int], NDArray[Any]]
 #: Draws the nodes that each of so many failures hits, for each replication: see `_listed`.
 DrawHits = Callable[[int], list[list[list[int]]]]
 Rows = NDArray[np.intp]
+#: Draws so many numbers, or groups of them, for some replications of a cohort.
+DrawRows = Callable[[Rows, int], NDArray[Any]]
 #: Of real numbers, or of nodes and severities.
 Kind = Literal["numbers", "choices"]
 
@@ -72,75 +81,65 @@ class ScenarioDraws:
 
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
         self._scenario, self._seed, self._shared = scenario, seed, shared
-        self._cohorts: dict[int, dict[str, Any]] = {}
+        self._failures: dict[int, Cohort] = {}
+        self._cohorts: dict[int, list[tuple[str, str, int, DrawRows]]] = {}
         self._by_run = list(self._drawn_by_run())
 
     def forget(self) -> None:
         """Drop all numbers: the next runs are of other cohorts."""
+        self._failures.clear()
         self._cohorts.clear()
 
-    def of_run(self, replication: int, timeline: Timeline) -> "RunDraws":
-        """Return the numbers of one run with these failures."""
+    def of_run(self, replication: int, timeline: Timeline | None = None) -> "RunDraws":
+        """Return the numbers of one run, with the failures of `timeline` where one is given."""
         number, row = divmod(replication, COHORT)
+        if timeline is None:
+            if number not in self._failures:
+                self.forget()  # replications come in order, and a cohort may fill much memory
+            timeline = self._failing(number).timeline(row)
         found = RunDraws(timeline, self._scenario.cluster.parameter_servers)
         found.alarm_rng = partial(stream, self._seed, replication, Cause.FALSE_ALARM, entity=1)
-        put_failures(found, timeline, found.rows, found.servers, self._detect_s)
+        put_failures(found, timeline, found.rows, found.servers, self._scenario.costs.detect_s)
         self._put_others(found, number, np.array([row]))
         return found
 
     def put(self, sink: Sink, number: int, rows: Rows) -> None:
         """Put the numbers of some replications of a cohort."""
-        drawn, servers = self._cohort(number), self._scenario.cluster.parameter_servers
-        if "failures" not in drawn:
-            more = () if self._shared is None else (self._shared,)
-            process = self._scenario.failure_model.process
-            drawn["failures"] = process.cohort(self._seed, number, *more)
-        put_failures(sink, drawn["failures"], rows, servers, self._detect_s)
+        servers, failures = self._scenario.cluster.parameter_servers, self._failing(number)
+        put_failures(sink, failures, rows, servers, self._scenario.costs.detect_s)
         self._put_others(sink, number, rows)
 
+    def _failing(self, number: int) -> Cohort:
+        if number not in self._failures:
+            process = self._scenario.failure_model.process
+            self._failures[number] = process.cohort(self._seed, number, self._shared)
+        return self._failures[number]
+
     def _put_others(self, sink: Sink, number: int, rows: Rows) -> None:
-        drawn, runs = self._cohort(number), (number * COHORT + rows).tolist()
-        for column, counted, status in (
-            ("delays", "delay_count", codes.MORE_DELAYS),
-            ("tries", "restart_count", codes.MORE_RESTARTS),
-            ("restarts", "restart_count", codes.MORE_RESTARTS),
-            ("regroups", "restart_count", codes.MORE_RESTARTS),
-        ):
-            if column in drawn:
-                sink.add("numbers", column, counted, status, partial(_columns, drawn[column], rows))
-        if "starts" in drawn:
-            starts: StartDraws = drawn["starts"]
-            draw: Draw = lambda count: starts.upto(count)[rows]  # noqa: E731
-            sink.add("numbers", "starts", "start_count", codes.MORE_STARTS, draw)
+        if number not in self._cohorts:
+            self._cohorts[number] = list(self._drawn_by_cohort(number))
+        runs = (number * COHORT + rows).tolist()
+        for column, counted, status, draw in self._cohorts[number]:
+            sink.add("numbers", column, counted, status, partial(draw, rows))
         for column, counted, status, of_run in self._by_run:
             sink.add("numbers", column, counted, status, partial(_each, of_run, runs))
 
-    @property
-    def _detect_s(self) -> float:
-        return self._scenario.costs.detect_s
-
-    def _cohort(self, number: int) -> dict[str, Any]:
-        """Return what is drawn for all replications of a cohort together."""
-        if number not in self._cohorts:
-            costs, at = self._scenario.costs, (self._seed, number)
-            found: dict[str, Any] = {}
-            if isinstance(costs.reschedule, Distribution):
-                law = costs.reschedule
-                found["delays"] = (
-                    CohortDraws(law.sample, *at, Cause.RESCHEDULE)
-                    if self._shared is None
-                    else self._shared.durations(law, *at, Cause.RESCHEDULE)
-                )
-            if costs.restart_fails:
-                found["tries"] = CohortDraws(_uniform, *at, Cause.RESTART_FAILS)
-            if isinstance(costs.restart, Distribution):
-                found["restarts"] = CohortDraws(costs.restart.sample, *at, Cause.RESTART)
-            if isinstance(costs.regroup, Distribution):
-                found["regroups"] = CohortDraws(costs.regroup.sample, *at, Cause.REGROUP)
-            if starts_vary(costs):
-                found["starts"] = StartDraws(costs, *at)
-            self._cohorts[number] = found
-        return self._cohorts[number]
+    def _drawn_by_cohort(self, number: int) -> Iterator[tuple[str, str, int, DrawRows]]:
+        """Yield what is drawn for all replications of a cohort: columns, status, and how."""
+        costs, streams = self._scenario.costs, CohortStreams(self._seed, number, self._shared)
+        of_restarts = "restart_count", codes.MORE_RESTARTS
+        if isinstance(costs.reschedule, Distribution):
+            delays = streams.durations(costs.reschedule, Cause.RESCHEDULE)
+            yield "delays", "delay_count", codes.MORE_DELAYS, delays.of
+        if costs.restart_fails:
+            yield "tries", *of_restarts, streams.uniform(Cause.RESTART_FAILS).of
+        if isinstance(costs.restart, Distribution):
+            yield "restarts", *of_restarts, streams.durations(costs.restart, Cause.RESTART).of
+        if isinstance(costs.regroup, Distribution):
+            yield "regroups", *of_restarts, streams.durations(costs.regroup, Cause.REGROUP).of
+        if starts_vary(costs):
+            starts = StartDraws(costs, *streams.key)
+            yield "starts", "start_count", codes.MORE_STARTS, lambda rows, n: starts.upto(n)[rows]
 
     def _drawn_by_run(self) -> Iterator[tuple[str, str, int, Callable[[int, int], Any]]]:
         """Yield what each run draws from its own streams: columns, status, and how."""
@@ -149,6 +148,9 @@ class ScenarioDraws:
 
         def uniform(cause: Cause) -> Callable[[int, int], Any]:
             return lambda run, count: stream(seed, run, cause).random(count)
+
+        def instants(law: Callable[[np.random.Generator, int], Any], cause: Cause) -> Any:
+            return lambda run, count: np.cumsum(law(stream(seed, run, cause), count))
 
         if storage is not None and storage.fails:
             yield "voids", "void_count", codes.MORE_VOIDS, uniform(Cause.SAVE_VOID)
@@ -159,22 +161,16 @@ class ScenarioDraws:
                 away = partial(away_s, storage.outages, seed)
                 yield "outages", "outage_count", codes.MORE_OUTAGES, away
         if silent is not None:
-            yield (
-                *("silent", "silent_count", codes.MORE_SILENT),
-                lambda run, n: np.cumsum(silent.sample(stream(seed, run, Cause.SILENT), n)),
-            )
+            faults = instants(silent.sample, Cause.SILENT)
+            yield "silent", "silent_count", codes.MORE_SILENT, faults
         plans = self._scenario.plans.values()
         if notices is None or all(plan.on_notice is None for plan in plans):
             return
         yield "notices", "notice_count", codes.MORE_NOTICES, uniform(Cause.NOTICE)
         every_s = notices.false_alarm_every_s
         if every_s is not None:
-            yield (
-                *("alarms", "alarm_count", codes.MORE_ALARMS),
-                lambda run, n: np.cumsum(
-                    stream(seed, run, Cause.FALSE_ALARM).exponential(every_s, n)
-                ),
-            )
+            alarms = instants(lambda rng, n: rng.exponential(every_s, n), Cause.FALSE_ALARM)
+            yield "alarms", "alarm_count", codes.MORE_ALARMS, alarms
 
 
 def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
@@ -191,17 +187,6 @@ def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray
 
 def _each(draw: Callable[[int, int], Any], runs: Sequence[int], count: int) -> NDArray[Any]:
     return np.array([draw(run, count) for run in runs])
-
-
-def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
-    return rng.random(size)
-
-
-def _columns(drawn: CohortDraws, rows: Rows, count: int) -> NDArray[np.float64]:
-    """Return the first `count` columns of some rows of a cohort."""
-    if len(rows) == 1:
-        return drawn.row(int(rows[0]), count)[np.newaxis, :count]
-    return drawn.upto(count)[rows, :count]
 
 
 # --- Failures ------------------------------------------------------------------------------------
@@ -227,8 +212,7 @@ def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: 
     """
     cohort = failures.cohort if isinstance(failures, DrawnTimeline) else failures
     if isinstance(cohort, RenewalCohort):
-        gaps = partial(_columns, cohort.gaps, rows)
-        sink.add("numbers", "gaps", "gap_count", codes.MORE_GAPS, gaps)
+        sink.add("numbers", "gaps", "gap_count", codes.MORE_GAPS, partial(cohort.gaps.of, rows))
         _put_victims(sink, cohort.victims, rows, servers, None)
     elif isinstance(cohort, InstantCohort):
         sink.add("numbers", "gaps", "gap_count", None, lambda _: cohort.times_s[rows])
@@ -295,7 +279,14 @@ def _put_lives(sink: Sink, cohort: NodeCohort, rows: Rows) -> None:
     if lives.offenders is not None:
         states = partial(of_generations, lives.states)
         sink.add("numbers", "states", "life_count", codes.MORE_LIVES, states)
-        sink.put(**lives.offenders.columns())
+        offenders = lives.offenders
+        sink.put(
+            bad_share=offenders.share,
+            bad_times=offenders.times,
+            cured=offenders.cured,
+            misdiagnosed=offenders.misdiagnosed,
+            retired_after=offenders.retired_after or 0,
+        )
     if cohort.bursts is None:
         return
     shocks = [cohort.shocks(row) for row in rows.tolist()]

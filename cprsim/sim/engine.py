@@ -13,7 +13,6 @@ from cprsim.scenario import Scenario
 from cprsim.sim.draws import MANY, RunDraws, ScenarioDraws
 from cprsim.sim.driver import Player
 from cprsim.sim.observer import Observer
-from cprsim.sim.plan_costs import PlanCosts
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
@@ -32,10 +31,8 @@ def simulate(
     Returns an array of shape (replications, policies, len(COLUMNS)). A replication depends on the
     seed and its number only: not on the other replications, nor on the policies.
     """
-    players = [_player(scenario, name) for name in policies]
-    numbers, draws = list(replications), ScenarioDraws(scenario, seed)
-    timelines = scenario.failure_model.timelines(seed, numbers)
-    runs = (draws.of_run(number, each) for number, each in zip(numbers, timelines, strict=True))
+    players = [Player(scenario, name) for name in policies]
+    runs = map(ScenarioDraws(scenario, seed).of_run, replications)
     rows = [[_played(player, run) for player in players] for run in runs]
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(players), len(COLUMNS))
 
@@ -46,7 +43,7 @@ def play(
     """Simulate one replication under one policy, watched by `observer`; return its ledger."""
     timeline = scenario.failure_model.timeline(seed, replication)
     draws = ScenarioDraws(scenario, seed).of_run(replication, timeline)
-    return _ledger(_played(_player(scenario, policy), draws, observer))
+    return _ledger(_played(Player(scenario, policy), draws, observer))
 
 
 def play_against(
@@ -60,11 +57,7 @@ def play_against(
     draws = ScenarioDraws(scenario, 0).of_run(0, timeline)
     mean_s = scenario.cost_model.reschedule_mean_s
     draws.put(delays=draws.numbers.add(lambda _: mean_s), delay_count=MANY)
-    return _ledger(_played(_player(scenario, policy), draws, observer))
-
-
-def _player(scenario: Scenario, policy: str) -> Player:
-    return Player(PlanCosts(scenario, policy), scenario.failure_model.nodes)
+    return _ledger(_played(Player(scenario, policy), draws, observer))
 
 
 def _played(player: Player, draws: RunDraws, observer: Observer | None = None) -> list[float]:
@@ -73,7 +66,7 @@ def _played(player: Player, draws: RunDraws, observer: Observer | None = None) -
     except (CprsimError, MemoryError, AssertionError):
         raise
     except Exception as error:  # in a user's controller or rule for losses
-        policy = player.plan_costs.policy
+        policy = player.rows.policy
         raise RunError(f"policy {policy!r}: playing it raised {told(error)}") from error
 
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from cprsim.contract import Recover
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 
 
 class BackgroundTask(NamedTuple):

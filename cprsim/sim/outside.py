@@ -6,9 +6,10 @@ from numpy.random import Generator
 
 from cprsim.basics.units import counted, format_percent
 from cprsim.contract import actions
+from cprsim.contract.checks import answer_flaw, save_flaw
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.job.severity import SEVERITIES
 from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
@@ -16,7 +17,6 @@ from cprsim.machine.work import wait
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import BackgroundTask, Observer
-from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import PlanRows
 
 #: Causes of foreground seconds, by the machine's numbers.
@@ -47,8 +47,8 @@ _TINY = 1e-9
 class Outside:
     """Passes events of one run to its observer, and raises its errors."""
 
-    def __init__(self, plan_costs: PlanCosts, plan_rows: PlanRows) -> None:
-        self._plan_costs, self._rows = plan_costs, plan_rows
+    def __init__(self, rows: PlanRows) -> None:
+        self._rows = rows
         self.job: Any = None
         self.observer: Observer | None = None
         self.member: Any = None  # of a cluster (`cprsim.clusters.links`), for a job in one
@@ -110,16 +110,23 @@ class Outside:
     def given_up(self, why: int) -> NoReturn:
         """Raise the error of a run that makes no progress, or that needs a missing cost or tier."""
         if why == codes.NO_TIER:
-            self._plan_costs.check_tier(self._plan_costs.plan.last_save)
+            self._check_tier(self._rows.plan.last_save)
         if why == codes.NO_LOAD:
             for answer in self._rows.answers:
-                self._plan_costs.load(answer, self._plan_costs.servers, 1.0)
+                self._rows.load(answer, self._rows.servers)
         if why == codes.HELD_SHORTLY and self.job.plan.allocated:
             raise self._nowhere(f"give a longer job.allocation, or {_WAYS_OUT[why]}")
         raise self._nowhere(_WAYS_OUT[why])
 
+    def _check_tier(self, asked: actions.Save) -> None:
+        if asked.tier not in self._rows.tiers:
+            raise RunError(
+                f"policy {self._rows.policy!r}: {asked} is to a tier that its plan has no schedule "
+                "for"
+            )
+
     def _nowhere(self, way_out: str) -> NowhereError:
-        run, policy = self.job.run, self._plan_costs.policy
+        run, policy = self.job.run, self._rows.policy
         useful_s = self.job.plan.useful_s
         done = format_percent(round(run.progress_s / useful_s, 3))
         return NowhereError(
@@ -132,7 +139,7 @@ class Outside:
 
     def _hit(self, number: int) -> Hit:
         row = self.job.lists[number]
-        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._plan_costs.servers)
+        hit = Hit.of(row[FIRST : FIRST + row[COUNT]], self._rows.servers)
         return hit._replace(severity=SEVERITIES[row[SEVERITY]])
 
     def _loss(self, number: int) -> actions.Loss:
@@ -183,7 +190,7 @@ class Outside:
 
     def _list(self, hit: Hit) -> None:
         """List the nodes of a hit in `STRUCK`."""
-        struck, nodes = self.job.lists[STRUCK], hit.nodes(self._plan_costs.servers)
+        struck, nodes = self.job.lists[STRUCK], hit.nodes(self._rows.servers)
         struck[COUNT], struck[SEVERITY] = len(nodes), SEVERITIES.index(hit.severity)
         struck[FIRST : FIRST + len(nodes)] = nodes
 
@@ -194,7 +201,7 @@ class OwnController(Outside):
     def begin(self, draws: RunDraws, observer: Observer | None) -> None:
         """Begin another run, with a new controller."""
         super().begin(draws, observer)
-        self._controller = self._plan_costs.plan.start()
+        self._controller = self._rows.plan.start()
         self._tiny_steps = 0
         self._answer, self._is_by_rule = 0, True
         self._alarm_rng: Generator | None = None
@@ -210,13 +217,18 @@ class OwnController(Outside):
         if type(action) is actions.Train:
             self._train(action.until_s)
         elif type(action) is actions.Save:
-            self._plan_costs.check_save(action)
+            flaw = save_flaw(action, self._rows.plan)
+            if flaw:
+                raise RunError(
+                    f"policy {self._rows.policy!r}: its controller requested a save {flaw}"
+                )
+            self._check_tier(action)
             save.save(self.job, self._rows.number_of_save(action))
         elif type(action) is actions.Drain:
             self._drain(action)
         else:
             raise RunError(
-                f"policy {self._plan_costs.policy!r}: nothing has failed, but its controller "
+                f"policy {self._rows.policy!r}: nothing has failed, but its controller "
                 f"answered {action}"
             )
 
@@ -249,9 +261,14 @@ class OwnController(Outside):
         """Ask the controller for its answer to a failure; return the number of the answer."""
         loss = self._loss(down)
         self._controller.tell(actions.Failed(self.now(), loss))
-        answer = self._plan_costs.checked_answer(self._controller.ask(self.now()), loss)
+        answer: Any = self._controller.ask(self.now())
+        flaw = answer_flaw(answer, loss, self._rows.plan)
+        if flaw:
+            raise RunError(
+                f"policy {self._rows.policy!r}: its controller answered a failure {flaw}"
+            )
         if answer.keep_training:
-            self._is_by_rule = answer.degraded == self._plan_costs.plan.recover(loss).degraded
+            self._is_by_rule = answer.degraded == self._rows.plan.recover(loss).degraded
         self._answer = self._rows.number_of_answer(answer)
         return self._answer
 
@@ -259,7 +276,7 @@ class OwnController(Outside):
         """Return the answer of the plan's rule, or the controller's where it differs."""
         if not self._is_by_rule:
             return self._answer
-        return self._rows.number_of_answer(self._plan_costs.plan.recover(self._loss(down)))
+        return self._rows.number_of_answer(self._rows.plan.recover(self._loss(down)))
 
     def saved(self, number: int, stored: bool) -> None:
         """Report to the controller that training resumes after a save."""
@@ -275,8 +292,8 @@ class OwnController(Outside):
 
     def unusable(self, tier: int, corrupt: bool) -> None:
         """Report to the controller that a tier's last checkpoint can't be returned to."""
-        names = [each.save.tier for each in self._plan_costs.plan.schedules]
-        name = names[tier] if tier != codes.NONE else self._plan_costs.plan.tiers[-1].name
+        names = [each.save.tier for each in self._rows.plan.schedules]
+        name = names[tier] if tier != codes.NONE else self._rows.plan.tiers[-1].name
         self._controller.tell(actions.Unusable(self.now(), name, corrupt))
 
     def resumed(self, tier: int, anew: bool) -> None:
@@ -286,7 +303,7 @@ class OwnController(Outside):
         """
         flows, count = self.job.flows, self.job.run.flows
         pending = [self._rows.saves[f.save] for f in flows[:count] if f.kind == codes.SAVING]
-        source = self._plan_costs.plan.schedules[tier].save.tier if anew and tier >= 0 else None
+        source = self._rows.plan.schedules[tier].save.tier if anew and tier >= 0 else None
         self._controller.tell(actions.Resumed(self.now(), () if anew else tuple(pending), source))
 
     def noticed(self, deadline_s: float, alarm: int) -> None:
@@ -296,8 +313,8 @@ class OwnController(Outside):
         else:
             rng = self._alarm_rng = self._alarm_rng or self.draws.alarm_rng()
             while alarm >= len(self._alarm_nodes):
-                self._alarm_nodes.append(int(rng.integers(self._plan_costs.nodes)))
-            hit = Hit.of([self._alarm_nodes[alarm]], self._plan_costs.servers)
+                self._alarm_nodes.append(int(rng.integers(self._rows.nodes)))
+            hit = Hit.of([self._alarm_nodes[alarm]], self._rows.servers)
             loss = actions.Loss(frozenset(hit.servers), frozenset(hit.trainers))
         ready = attempts.spares_ready(self.job)
         self._controller.tell(actions.Notice(self.now(), deadline_s, loss, ready))

@@ -15,7 +15,7 @@ from cprsim.errors import ScenarioError
 from cprsim.job.platform import STORE_READ
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.start import has_starts, mean_start
-from cprsim.job.transfer import Transfer
+from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine.codes import NONE
 from cprsim.machine.plan_rows import (
     LINKS,
@@ -27,7 +27,7 @@ from cprsim.machine.plan_rows import (
     TransferRow,
 )
 from cprsim.machine.rows import Row
-from cprsim.sim.plan_costs import PlanCosts
+from cprsim.scenario import Scenario
 
 #: Share of a link; the rounding of sums of a few rates is less.
 _MARGIN = 1e-9
@@ -44,9 +44,9 @@ class Tables(PatternTables):
         self.cases: list[CaseRow] = []
         self._known: dict[Together, dict[str, int]] = {}
 
-    def add(self, plan_costs: PlanCosts, nodes: int, source: int) -> None:
-        """Add the rows of a plan whose failures come from `source`."""
-        self.plans.append(PlanRows(self, plan_costs).plan(nodes, source))
+    def add(self, scenario: Scenario, policy: str, source: int) -> None:
+        """Add the rows of a policy whose failures come from `source`."""
+        self.plans.append(PlanRows(self, scenario, policy).row(source))
 
     def sets(self, together: Together, servers: int) -> dict[str, int]:
         """Return the place of sets of servers in `whole`, sets of each server, and their size."""
@@ -71,35 +71,41 @@ class Tables(PatternTables):
 
 
 class PlanRows(PatternRows):
-    """Adds the rows of one plan, with all that it costs."""
+    """Adds the rows of one policy's plan in its scenario, with all that it costs.
 
-    def __init__(self, tables: Tables, plan_costs: PlanCosts, own: bool = False) -> None:
-        plan = plan_costs.plan
-        super().__init__(tables, plan.schedules, plan.sequence)
-        self._own = own
+    `own`: whether code of a user's decides while the job runs.
+    """
+
+    def __init__(self, tables: Tables, scenario: Scenario, policy: str, own: bool = False) -> None:
+        self.scenario, self.policy, self._own = scenario, policy, own
+        self.plan, self.costs = scenario.plan(policy), scenario.cost_model
+        super().__init__(tables, self.plan.schedules, self.plan.sequence)
         self._tables: Tables = tables
-        self._plan_costs, self._plan = plan_costs, plan
-        storage = plan_costs.costs.storage
+        self.servers, self.nodes = scenario.cluster.parameter_servers, scenario.failure_model.nodes
+        storage = self.costs.storage
         fails = storage is not None and storage.fails
-        self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
+        self._can_fail = {t.name for t in self.plan.tiers if fails and t.medium == "store"}
+        # Whether checkpoints differ in more than their age: torn, corrupt or verified.
+        torn = storage is not None and storage.torn > 0
+        silent = scenario.failures.silent is not None
+        self._marked = torn or silent or self.plan.verifies is not None
         self._transfers: dict[Transfer, int] = {}
         self._are_undisturbed = self._undisturbed()
 
-    def plan(self, nodes: int, source: int) -> PlanRow:
+    def row(self, source: int) -> PlanRow:
         """Return the row of the plan, after adding all rows that it refers to."""
-        plan_costs, plan = self._plan_costs, self._plan
-        scenario, storage = plan_costs.scenario, plan_costs.costs.storage
+        plan, scenario, storage = self.plan, self.scenario, self.costs.storage
         cluster, failures = scenario.cluster, scenario.failures
         useful_s = scenario.job.useful_time_s
-        training = plan_costs.training(0.0)
+        training = self._training(0.0)
         columns = self.columns()
         first_case, cases = self._cases()
         mirror = plan.mirror
         left = None if plan.tracking is None else plan.tracking.left
         values = {
-            "servers": plan_costs.servers,
-            "nodes": nodes,
-            "leaves": 1 << max(nodes - 1, 0).bit_length(),
+            "servers": self.servers,
+            "nodes": self.nodes,
+            "leaves": 1 << max(self.nodes - 1, 0).bit_length(),
             "spares": plan.machines_ready(cluster.spares),
             **columns,
             "last_save": self.number_of_save(plan.last_save),
@@ -107,7 +113,7 @@ class PlanRows(PatternRows):
             "first_case": first_case,
             "cases": cases,
             "training": self._transfer(training),
-            "unslowed": plan_costs.rate(training) == 1.0,
+            "unslowed": self._rate(training) == 1.0,
             "source": source,
             "updates": self._real(cluster.update_shares or ()),
             "uneven": cluster.update_shares is not None,
@@ -121,19 +127,19 @@ class PlanRows(PatternRows):
             "useful_s": useful_s,
             "nearly_done_s": rules.nearly_done_s(useful_s),
             "detect_s": scenario.costs.detect_s,
-            "per_shard": 1.0 / rules.all_samples(useful_s, plan_costs.servers),
-            "delay_s": _constant(plan_costs.costs.costs.reschedule),
+            "per_shard": 1.0 / rules.all_samples(useful_s, self.servers),
+            "delay_s": _constant(self.costs.costs.reschedule),
             **self._restarts(),
-            "regroup_s": _constant(plan_costs.costs.costs.regroup or 0.0),
+            "regroup_s": _constant(self.costs.costs.regroup or 0.0),
             "step_s": 0.0 if mirror is None else mirror.step_s,
             "behind": 0.0 if mirror is None else mirror.behind,
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
             "save_fails": 0.0 if storage is None else storage.save_fails,
             "load_fails": 0.0 if storage is None else storage.load_fails,
             "torn": 0.0 if storage is None else storage.torn,
-            "marked": plan_costs.marked,
+            "marked": self._marked,
             "checksum": plan.checksum,
-            "older": plan.keep - 1 if plan_costs.marked else 0,
+            "older": plan.keep - 1 if self._marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
             "fast_blocking": self._is_fast_blocking(),
             # The nearest tier decides, as most saves go there.
@@ -141,13 +147,13 @@ class PlanRows(PatternRows):
             "tight": self._tight(),
             **self._starts(),
             **self._notices(),
-            "capacity": tuple(plan_costs.costs.capacities[link] for link in LINKS),
+            "capacity": tuple(self.costs.capacities[link] for link in LINKS),
         }
         return PlanRow(**values, **self._verification())
 
     def _verification(self) -> dict[str, Any]:
         """Return when training is verified, and the rollbacks to verified checkpoints by tier."""
-        plan, verifies = self._plan, self._plan.verifies
+        plan, verifies = self.plan, self.plan.verifies
         if verifies is None:
             return {}
         tiers = [schedule.save.tier for schedule in plan.schedules]
@@ -165,21 +171,21 @@ class PlanRows(PatternRows):
 
     def _notices(self) -> dict[str, Any]:
         """Return how failures are announced, and the save or the drain in answer."""
-        plan_costs = self._plan_costs
-        if plan_costs.notices is None:
+        notices, answer = self.scenario.failures.notice, self.plan.on_notice
+        if notices is None or answer is None:
             return {}
         return {
             "notices": True,
-            "lead_s": plan_costs.notices.lead_s,
-            "recall": plan_costs.notices.recall,
-            "reschedule_s": plan_costs.scenario.context.reschedule_s,
-            **self.notice_columns(self._plan.on_notice),
+            "lead_s": notices.lead_s,
+            "recall": notices.recall,
+            "reschedule_s": self.scenario.context.reschedule_s,
+            **self.notice_columns(answer),
         }
 
     def _restarts(self) -> dict[str, Any]:
         """Return the columns on restarts in place, unless machines of the plan's own take over."""
-        costs = self._plan_costs.costs
-        if not self._plan.restarts_in_place(costs):
+        costs = self.costs
+        if not self.plan.restarts_in_place(costs):
             return {}
         return {
             "restarts": sum(1 << SEVERITIES.index(each) for each in set(costs.restarts_in_place)),
@@ -189,7 +195,7 @@ class PlanRows(PatternRows):
 
     def _starts(self) -> dict[str, Any]:
         """Return the plan row's columns on starts and allocations."""
-        costs = self._plan_costs.costs.costs
+        costs = self.costs.costs
         return {
             "starts": has_starts(costs),
             "cache_on_node": costs.start is not None and costs.start.on_node,
@@ -199,24 +205,24 @@ class PlanRows(PatternRows):
 
     def _allocations(self) -> dict[str, Any]:
         """Return the columns on allocations, where the job has several."""
-        allocation_s = self._plan_costs.scenario.job.allocation_s
+        allocation_s = self.scenario.job.allocation_s
         if allocation_s is None:
             return {}
         return {
             "allocated": True,
             "allocation_s": allocation_s,
-            "stop_s": self._plan.stop_s(self._plan_costs.costs),
-            "hands_over": self.number_of_answer(Recover("all", source=self._plan.last_save.tier)),
+            "stop_s": self.plan.stop_s(self.costs),
+            "hands_over": self.number_of_answer(Recover("all", source=self.plan.last_save.tier)),
         }
 
     def _is_fast_blocking(self) -> bool:
         """Return whether training and equal blocking saves alternate, for the fast path."""
-        plan = self._plan
-        if len(plan.schedules) != 1 or plan.sequence is not None or self._plan_costs.marked:
+        plan = self.plan
+        if len(plan.schedules) != 1 or plan.sequence is not None or self._marked:
             return False
         ((_, save, _),) = plan.schedules
-        transfer = self._plan_costs.save(save)
-        takes = transfer.volume > 0 and 0 < self._plan_costs.rate(transfer) < math.inf
+        transfer = self._saving(save)
+        takes = transfer.volume > 0 and 0 < self._rate(transfer) < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
 
     def _undisturbed(self) -> list[bool]:
@@ -224,26 +230,26 @@ class PlanRows(PatternRows):
 
         That takes one save at a time to each tier, and saves that can't fail.
         """
-        alone, found = [self._plan_costs.training(0.0)], list[Schedule]()
-        if self._plan_costs.marked:
-            return [False] * len(self._plan.schedules)
-        for schedule in self._plan.schedules:
+        alone, found = [self._training(0.0)], list[Schedule]()
+        if self._marked:
+            return [False] * len(self.plan.schedules)
+        for schedule in self.plan.schedules:
             _, save, most = schedule
-            transfer = self._plan_costs.save(save)
+            transfer = self._saving(save)
             if (
                 not save.blocking
                 and most == 1
                 and save.tier not in self._can_fail
-                and 0 < self._plan_costs.rate(transfer) < math.inf
+                and 0 < self._rate(transfer) < math.inf
                 and transfer.volume < math.inf
                 and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
             ):
                 found.append(schedule)
-        return [schedule in found for schedule in self._plan.schedules]
+        return [schedule in found for schedule in self.plan.schedules]
 
     def _tight(self) -> int:
         """Return the links that background saves and other flows may fill, one bit each."""
-        plan = self._plan
+        plan = self.plan
         any_of_them = (1 << len(LINKS)) - 1
         if self._own:
             return any_of_them
@@ -253,17 +259,15 @@ class PlanRows(PatternRows):
             return any_of_them  # shards are filled while the job trains and saves
         if all(each.save.blocking for each in plan.schedules):
             return 0  # without background work no link is shared
-        alone = [self._plan_costs.save(each.save) for each in plan.schedules if each.save.blocking]
+        alone = [self._saving(each.save) for each in plan.schedules if each.save.blocking]
         emergency = emergency_of(plan.on_notice)
         if emergency is not None:
-            alone.append(self._plan_costs.save(emergency.save))
-        alone += [self._plan_costs.training(each.degraded) for each in answers]
-        alone.append(self._plan_costs.training(0.0))
+            alone.append(self._saving(emergency.save))
+        alone += [self._training(each.degraded) for each in answers]
+        alone.append(self._training(0.0))
         try:
             for answer in answers:
-                alone += [
-                    self._plan_costs.load(answer, n, 1.0) for n in {1, self._plan_costs.servers}
-                ]
+                alone += [self.load(answer, number) for number in {1, self.servers}]
         except ScenarioError:
             return any_of_them
         saves = [each for each in plan.schedules if not each.save.blocking]
@@ -271,24 +275,22 @@ class PlanRows(PatternRows):
 
     def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Transfer]) -> bool:
         """Return whether a link carries all saves and any one of `alone` at full rate."""
-        saves = [
-            (self._drawn(self._plan_costs.save(s.save), link), s.max_pending) for s in schedules
-        ]
+        saves = [(self._drawn(self._saving(s.save), link), s.max_pending) for s in schedules]
         most = max(self._drawn(transfer, link) for transfer in alone)
         users = sum(count for drawn, count in saves if drawn) + (most > 0)
         drawn = sum(count * drawn for drawn, count in saves) + most
-        capacity = self._plan_costs.costs.capacities[link]
+        capacity = self.costs.capacities[link]
         return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
     def _drawn(self, transfer: Transfer, link: str) -> float:
         """Return the units of a link that a transfer draws on free links, per second."""
         coefficient = dict(transfer.uses).get(link, 0.0)
-        return coefficient * self._plan_costs.rate(transfer) if coefficient else 0.0
+        return coefficient * self._rate(transfer) if coefficient else 0.0
 
     # --- Schedules and saves ----------------------------------------------------------------------
 
     def _schedule_values(self, number: int, schedule: Schedule) -> dict[str, Any]:
-        tier = self._plan.tier(schedule.save.tier)
+        tier = self.plan.tier(schedule.save.tier)
         return super()._schedule_values(number, schedule) | {
             "undisturbed": self._are_undisturbed[number],
             "keeps_older": tier.keeps_older,
@@ -297,36 +299,39 @@ class PlanRows(PatternRows):
 
     def _difference_values(self, tier: str) -> dict[str, Any]:
         """Return the columns of a save of everything; a checksum takes the same for each share."""
-        costs, to = self._plan_costs.costs, self._plan.tier(tier)
-        checked_s, values = self._plan.checked_s(to, costs), super()._difference_values(tier)
+        costs, to = self.costs, self.plan.tier(tier)
+        checked_s, values = self.plan.checked_s(to, costs), super()._difference_values(tier)
         if not checked_s:
             return values
         whole = costs.save(to)
-        if self._plan_costs.rate(whole) == math.inf:  # the check alone takes time
+        if self._rate(whole) == math.inf:  # the check alone takes time
             whole = Transfer(0.0, cap=1.0)
-        pace = self._plan_costs.rate(whole)
+        pace = self._rate(whole)
         return values | {"transfer": self._transfer(whole), "besides": checked_s * pace}
 
     def _save_values(self, save: Save) -> dict[str, Any]:
         values = super()._save_values(save) | {
             "portion": save.portion,
-            "tries_again": self._plan.tries_again(save),
+            "tries_again": self.plan.tries_again(save),
             "can_fail": save.tier in self._can_fail,
             "alone": not save.leaves,
         }
         if values["tier"] == NONE:  # the simulator raises the save's error
             return values
-        medium, amount = self._plan_costs.amount(save)
+        tier, model = self.plan.tier(save.tier), self.costs.model
+        share = save.portion if model is None else model.saved_share(save.portion)
         return values | {
-            "stored" if medium == "store" else "sent": amount if medium != "host" else 0.0,
-            "transfer": self._transfer(self._plan_costs.save(save)),
-            "snapshot_s": self._plan.tier(save.tier).snapshot_s,
+            "stored" if tier.medium == "store" else "sent": (
+                share * save.writes if tier.medium != "host" else 0.0
+            ),
+            "transfer": self._transfer(self._saving(save)),
+            "snapshot_s": tier.snapshot_s,
         }
 
     # --- Answers ----------------------------------------------------------------------------------
 
     def _cases(self) -> tuple[int, int]:
-        rule = self._plan.recover
+        rule = self.plan.recover
         if self._own:
             return 0, 0
         assert isinstance(rule, Answers)
@@ -344,11 +349,11 @@ class PlanRows(PatternRows):
         for name, (least, most) in (("servers", case.servers), ("trainers", case.trainers)):
             values |= {f"least_{name}": least, f"most_{name}": most}
         if case.gone is not None:
-            values |= self._tables.sets(case.gone, self._plan_costs.servers)
+            values |= self._tables.sets(case.gone, self.servers)
         return CaseRow(**values)
 
     def _answer_values(self, answer: Recover) -> dict[str, Any]:
-        mirror, refills = self._plan.mirror, answer.regrow is not None
+        mirror, refills = self.plan.mirror, answer.regrow is not None
         own = len(self._tables.answers)  # the number that this answer gets
         fills = self.number_of_answer(answer.fills) if refills else own
         return super()._answer_values(answer) | {
@@ -364,17 +369,17 @@ class PlanRows(PatternRows):
             "reads": answer.reads,
             "takeover_s": answer.takeover_s,
             "pause_s": answer.pause_s,
-            "training": self._transfer(self._plan_costs.training(answer.degraded)),
+            "training": self._transfer(self._training(answer.degraded)),
             **self._loads(answer),
         }
 
     def _loads(self, answer: Recover) -> dict[str, Any]:
         """Return the loads where no server and one is down, and the store units of each more."""
-        costs, tier = self._plan_costs.costs, self._plan.tier(answer.source)
+        costs, tier = self.costs, self.plan.tier(answer.source)
         try:
             nothing, one = (costs.load(tier, answer.loads, servers) for servers in (0, 1))
             each = 0.0
-            if one.uses and self._plan_costs.servers > 1:
+            if one.uses and self.servers > 1:
                 two = costs.load(tier, answer.loads, 2)
                 each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
         except ScenarioError:  # the simulator raises it if a run needs this load
@@ -385,7 +390,27 @@ class PlanRows(PatternRows):
             "each": each,
         }
 
-    # --- Numbers ----------------------------------------------------------------------------------
+    # --- Transfers --------------------------------------------------------------------------------
+
+    def _training(self, degraded: float) -> Transfer:
+        """Return a useful second of training, which takes longer by the share `degraded`."""
+        slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
+        return self.costs.training(slowdown, self.plan.peer_bytes_per_s)
+
+    def _saving(self, save: Save) -> Transfer:
+        return self.plan.transfer(save, self.costs)
+
+    def load(self, answer: Recover, servers: int) -> Transfer:
+        """Return the load after a failure of `servers` servers, from a whole checkpoint.
+
+        Raises `ScenarioError` where the scenario doesn't give its cost.
+        """
+        read = rules.bytes_read(answer.reads, answer.made_anew, 1.0)
+        return self.costs.load(self.plan.tier(answer.source), answer.loads, servers, read)
+
+    def _rate(self, transfer: Transfer) -> float:
+        """Return the rate of a transfer while no other is on its links, per second."""
+        return uncontended_rate(transfer, self.costs.capacities)
 
     def _transfer(self, transfer: Transfer) -> int:
         if transfer not in self._transfers:
@@ -394,7 +419,7 @@ class PlanRows(PatternRows):
             row = TransferRow(
                 volume=transfer.volume,
                 cap=transfer.cap,
-                limit=self._plan_costs.rate(transfer),
+                limit=self._rate(transfer),
                 share=transfer.weight / transfer.unit,
                 linked=bool(uses),
                 uses=[uses.get(link, 0.0) for link in LINKS],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSES, Ledger
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.runs.result import Result
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.observer import Observer

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.scenario import Scenario

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch.support import why_unsupported
+from cprsim.batch.readiness import refusals
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
@@ -27,7 +27,7 @@ def assert_alike(
 
     seen = Counter[str]()
     for policy in policies or scenario.policies:
-        assert why_unsupported(scenario, policy) is None
+        assert refusals(scenario, [policy])[policy] is None
         found, expected = (
             played(engine, scenario, policy, replications, seed) for engine in (batch, sim)
         )

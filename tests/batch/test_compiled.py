@@ -31,7 +31,7 @@ def test_what_was_compiled_is_known_and_what_has_changed_is_not(
 ) -> None:
     batch.make_ready()
     assert readiness.is_compiled()
-    monkeypatch.delitem(sys.modules, "cprsim.batch.play")
+    monkeypatch.delitem(sys.modules, "cprsim.batch.compiled")
     assert readiness.is_compiled()
     assert not waits("batch")
 

@@ -2,17 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 import cprsim
-from cprsim.batch import engine as batch
+from cprsim.batch.readiness import refusals
 from cprsim.cli import command as cli
 from cprsim.contract import Always, Context, Growing, Loss, Plan, Recover, every
 from cprsim.errors import UsageError
-from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.cohorts import SeverityRows
+from cprsim.failures.hits import Hit, MeanHit
+from cprsim.failures.processes import Process
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.job.platform import Cluster
 from cprsim.policies.full import Full
 from cprsim.runs.engines import chosen
 from tests.contract.test_rules import mixed_scenario
@@ -96,7 +100,7 @@ def own_sequence() -> cprsim.Scenario:
 @pytest.mark.parametrize("own", [own_rule, own_controller, own_cases, own_sequence])
 def test_what_is_of_users_own_code_is_refused_and_left_to_the_simulator(own: Any) -> None:
     scenario = own()
-    reason = batch.why_unsupported(scenario, "it")
+    reason = refusals(scenario, ["it"])["it"]
     with pytest.raises(UsageError) as error:
         chosen(scenario, ["it"], "batch")
 
@@ -123,14 +127,14 @@ def test_a_policy_of_users_own_that_brings_no_code_is_played_in_batches() -> Non
     assert by_batch.replications.equals(by_sim.replications)
 
 
-class Clockwork:
+class Clockwork(Process):
     """Failures of somebody's own kind: server 0 fails every 4 h."""
 
+    cluster, kinds = Cluster(parameter_servers=4, trainers=2), ()
     mtbf_s = 4 * 3600.0
     mean_hit = MeanHit(1.0, 0.0, 1.0)
-    severity_shares: ClassVar = {"node": 1.0}
 
-    def cohort(self, seed: int, number: int) -> "Clockwork":
+    def _drawn(self, streams: CohortStreams, severities: SeverityRows | None) -> Any:
         return self
 
     def timeline(self, row: int) -> AbsoluteTimeline:

@@ -23,7 +23,7 @@ from cprsim.contract import (
     every,
     rules,
 )
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen
 from cprsim.sim.engine import play_against

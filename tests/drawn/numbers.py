@@ -64,5 +64,5 @@ class Draws:
 
     def __getitem__(self, index: int) -> float:
         if index >= len(self._values):
-            self._values = self._rows.row(self._row, index + 1).tolist()
+            self._values = self._rows.upto(index + 1)[self._row].tolist()
         return self._values[index]

@@ -1,15 +1,17 @@
 """Jobs of few rules, played on failures by hand: down for so long, and then all nodes are back."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from cprsim.basics.distributions import Distribution
-from cprsim.failures.cohorts import NodeCohort
-from cprsim.failures.hit import Hit
-from cprsim.failures.nodes import Lives
-from cprsim.failures.severity import SeverityRows
-from cprsim.failures.timeline import Cursor
+from cprsim.basics.streams import COHORT
+from cprsim.failures.cohorts import Lives, NodeCohort, SeverityRows
+from cprsim.failures.hits import Hit
+from cprsim.failures.model import FailureModel
+from cprsim.failures.shared import CohortStreams, SharedDraws
+from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
 
@@ -25,6 +27,15 @@ def played(
         cursor.replace(hit, at_s + downtime_s)
         cursor.resume(at_s + downtime_s)
     return seen
+
+
+def timelines(
+    model: FailureModel, seed: int, replications: Iterable[int], shared: SharedDraws | None = None
+) -> Iterator[Timeline]:
+    """The failures of replications, those of a cohort drawn together."""
+    cohort = cache(lambda number: model.process.cohort(seed, number, shared))
+    for number, row in (divmod(each, COHORT) for each in replications):
+        yield cohort(number).timeline(row)
 
 
 class Bursts:
@@ -57,4 +68,6 @@ def lives(
     law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
     cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
     some: Any = Bursts(bursts) if bursts else None
-    return cursor_of(Cohort(Lives(law, nodes, 0, 0), cluster, some, severities).timeline(0))
+    return cursor_of(
+        Cohort(Lives(law, nodes, CohortStreams(0, 0)), cluster, some, severities).timeline(0)
+    )

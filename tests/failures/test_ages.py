@@ -74,7 +74,7 @@ def gaps_of(failures: dict[str, Any], count: int, columns: int) -> np.ndarray:
     for number in range(-(-count // COHORT)):
         cohort = process.cohort(0, number)
         assert isinstance(cohort, RenewalCohort)
-        found.append(cohort.gaps.upto(columns)[:, :columns])
+        found.append(cohort.gaps.of(np.arange(COHORT), columns))
     return np.concatenate(found)[:count]
 
 

@@ -13,14 +13,14 @@ import pytest
 
 import cprsim
 from cprsim.errors import ScenarioError
-from cprsim.failures.bursts import Bursts, Shocks
-from cprsim.failures.cohorts import NodeCohort
-from cprsim.failures.hit import Hit
+from cprsim.failures.cohorts import NodeCohort, Shocks
+from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Bursts
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play
-from tests.failures.played import lives, played
+from tests.failures.played import lives, played, timelines
 
 HOUR = 3600.0
 LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
@@ -233,7 +233,7 @@ def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> Non
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
     runs = [
         [hit for _, hit in played(cursor_of(each), most=math.inf, until_s=6000 * HOUR)]
-        for each in model.timelines(1, range(300))
+        for each in timelines(model, 1, range(300))
     ]
     counts = np.array([len(run) for run in runs])
     # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.

@@ -14,7 +14,7 @@ from cprsim.failures.shared import SharedDraws
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from tests.failures.played import played
+from tests.failures.played import played, timelines
 
 NODES = 12
 MEAN_S = 3600.0
@@ -39,9 +39,9 @@ def lives(until: int = 1, **failures: Any) -> np.ndarray:
 
 def strikes(at_hand: Scenario, until_s: float, replications: int) -> np.ndarray:
     """Failures in a time of jobs whose nodes are back at once, shape (replications,)."""
-    timelines = at_hand.failure_model.timelines(5, range(replications))
+    found = timelines(at_hand.failure_model, 5, range(replications))
     return np.array(
-        [len(played(cursor_of(each), most=math.inf, until_s=until_s)) for each in timelines]
+        [len(played(cursor_of(each), most=math.inf, until_s=until_s)) for each in found]
     )
 
 

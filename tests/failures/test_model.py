@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.logs.traces import read_lanl
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.cursor import cursor_of

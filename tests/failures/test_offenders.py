@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.failures.offenders import Offenders
+from cprsim.failures.processes import mean_pace
+from cprsim.failures.spec import Offenders
 from cprsim.machine import offenders
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, STRUCK
@@ -81,7 +82,7 @@ def test_failures_come_as_often_as_by_hand_and_as_the_chain_says(case: dict[str,
     played = cprsim.run(scenario(case), replications=runs, engine="sim").replications["failures"]
     error = math.hypot(drawn.std(ddof=1), played.std(ddof=1)) / math.sqrt(runs)
     assert abs(drawn.mean() - played.mean()) < 3 * error
-    wanted = of(**case).mean_pace(DAYS / LIFE_D) * NODES * DAYS / LIFE_D
+    wanted = mean_pace(of(**case), DAYS / LIFE_D) * NODES * DAYS / LIFE_D
     assert abs(played.mean() - wanted) < 3 * played.std(ddof=1) / math.sqrt(runs)
 
 
@@ -90,15 +91,15 @@ def test_the_pace_without_retirement_decays_with_the_cures() -> None:
     for cured, missed in ((1.0, 0.0), (0.4, 0.0), (0.4, 0.5)):
         rate = 6 * cured * (1 - missed) * lives
         wanted = 1 + 0.3 * 5 * -math.expm1(-rate) / rate
-        found = of(share=0.3, times=6.0, cured=cured, misdiagnosed=missed).mean_pace(lives)
+        found = mean_pace(of(share=0.3, times=6.0, cured=cured, misdiagnosed=missed), lives)
         assert found == pytest.approx(wanted, rel=1e-12)
 
 
 def test_in_the_long_run_machines_retired_at_once_are_renewed() -> None:
     """A new machine for every failure: lives of the mean of both kinds, by renewal theory."""
-    found = of(share=0.3, times=6.0, retired_after=1).mean_pace(1e7)
+    found = mean_pace(of(share=0.3, times=6.0, retired_after=1), 1e7)
     assert found == pytest.approx(1 / (0.7 + 0.3 / 6), rel=1e-6)
-    assert of(share=0.3, times=6.0, cured=0.0).mean_pace(3.0) == pytest.approx(0.7 + 0.3 * 6)
+    assert mean_pace(of(share=0.3, times=6.0, cured=0.0), 3.0) == pytest.approx(0.7 + 0.3 * 6)
 
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
@@ -176,7 +177,7 @@ def test_retirement_ends_a_series_of_failures() -> None:
 def test_the_mean_that_policies_plan_with_is_that_of_the_job() -> None:
     """One over the rate of all nodes over the useful time."""
     for case in CASES.values():
-        pace = of(**case).mean_pace(DAYS / LIFE_D)
+        pace = mean_pace(of(**case), DAYS / LIFE_D)
         assert scenario(case).failure_model.mtbf_s == pytest.approx(
             LIFE_D * 86400 / NODES / pace, rel=1e-12
         )
@@ -191,6 +192,6 @@ def test_masked_failures_have_not_happened_to_a_machine() -> None:
         job = scenario(those, **downtimes)
         more.append(cprsim.run(job, replications=96, engine="sim").replications["failures"])
     added = more[0] - more[1]
-    wanted = of(**case).mean_pace(DAYS / LIFE_D) - 1
+    wanted = mean_pace(of(**case), DAYS / LIFE_D) - 1
     error = added.std(ddof=1) / math.sqrt(len(added))
     assert abs(added.mean() - wanted * NODES * DAYS / LIFE_D) < 3 * error

@@ -12,18 +12,14 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError
-from cprsim.failures.causes import FailureCause
-from cprsim.failures.cohorts import NodeCohort
-from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.causes import SeverityWeights
+from cprsim.failures.cohorts import Lives, NodeCohort, SeverityRows
+from cprsim.failures.hits import Hit
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives
-from cprsim.failures.severity import (
-    Severities,
-    SeverityRows,
-    SeverityWeights,
-)
+from cprsim.failures.processes import kinds_of
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.job.platform import Cluster
@@ -88,12 +84,8 @@ def of(tmp_path: Path, monkeypatch):
     return make
 
 
-def kinds_of(weights: SeverityWeights) -> tuple[FailureCause, ...]:
-    return Severities.of(weights, CLUSTER).kinds
-
-
 def drawn(weights: SeverityWeights, count: int, at=(0, 0), row: int = 0) -> list[Severity]:
-    rows = SeverityRows(kinds_of(weights), CLUSTER, *at)
+    rows = SeverityRows(kinds_of(weights), CLUSTER, CohortStreams(*at))
     return [SEVERITIES[place] for place in rows.of_failures(np.array([row]), count)[0]]
 
 
@@ -102,7 +94,7 @@ class Told(SeverityRows):
 
     def __init__(self, *told: Severity, cluster: Cluster = CLUSTER) -> None:
         every = SeverityWeights(**dict.fromkeys(SEVERITIES, 1.0))
-        super().__init__(kinds_of(every), cluster, 0, 0)
+        super().__init__(kinds_of(every), cluster, CohortStreams(0, 0))
         self._told = [SEVERITIES.index(each) for each in told]
 
     def causes(self, rows: np.ndarray, failures: int) -> np.ndarray:
@@ -289,7 +281,7 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
-    lives = Lives(law, 6, 0, 0)
+    lives = Lives(law, 6, CohortStreams(0, 0))
     cursor = cursor_of(NodeCohort(lives, CLUSTER, None, Told("cluster")).timeline(0))
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")
@@ -351,13 +343,14 @@ def test_means_of_every_source_count_failures_of_the_cluster(of, source: str) ->
 
 
 def test_no_rounding_takes_down_more_than_there_is() -> None:
-    cluster = Cluster(parameter_servers=7, trainers=3)
+    cluster, law = Cluster(parameter_servers=7, trainers=3), {"distribution": "exponential"}
     for n in range(1, 400):
-        always = Severities.of(SeverityWeights(cluster=1.0), cluster)
-        often = Severities.of(SeverityWeights(process=n, cluster=7.0), cluster)
-
-        assert always.mean_hit(MeanHit(7 * n / 400, 3 * n / 400, n / 400)) == (7, 3, 1)
-        assert often.mean_hit(MeanHit(7.0, 3.0, 1.0)) == (7, 3, 1)
+        for weights, hits in (
+            ({"cluster": 1.0}, {"parameter_servers": 1 + n % 7, "trainers": n % 3}),
+            ({"process": n, "cluster": 7.0}, {"parameter_servers": 7, "trainers": 3}),
+        ):
+            keys = law | {"mean": "9 h", "severity": weights, "hits": hits}
+            assert FailureModel(Failures(**keys), cluster, JOB).mean_hit == (7, 3, 1)
 
 
 @pytest.mark.slow

@@ -7,11 +7,10 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
-from cprsim.failures.shared import SharedDraws
+from cprsim.failures.shared import CohortStreams, SharedDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from tests.drawn.numbers import Draws
-from tests.failures.played import played
+from tests.failures.played import played, timelines
 from tests.fleets.test_fleet import PLAIN
 
 LAWS = {
@@ -68,27 +67,27 @@ def test_a_law_draws_what_numpy_draws_to_the_last_bit(each):
 
 @pytest.mark.parametrize("each", all_laws(), ids=str)
 def test_lives_that_are_shared_are_those_of_the_law_alone(each):
-    place, size, shared = (5, 2, Cause.NODE_LIFE, 1), (COHORT, 9), SharedDraws()
+    streams, size = CohortStreams(5, 2, SharedDraws()), (COHORT, 9)
     for draw, left in ((each.sample, False), (each.sample_left, True)):
-        ours = shared.lives(each, place, size, left=left)
-        assert ours.tobytes() == draw(stream(*place), size).tobytes()
+        ours = streams.lives(each, Cause.NODE_LIFE, 1, 9, left=left)
+        assert ours.tobytes() == draw(stream(5, 2, Cause.NODE_LIFE, 1), size).tobytes()
 
 
 @pytest.mark.parametrize("aged", [False, True])
 @pytest.mark.parametrize("each", all_laws(), ids=str)
-def test_row_by_row_they_are_those_of_a_cohort_alone(each, aged):
+def test_durations_of_rows_are_those_of_a_cohort_alone(each, aged):
     place = 7, 3, Cause.FAILURE_TIME
-    shared = SharedDraws()
-    ours = shared.durations(each, *place, aged=aged)
+    streams = CohortStreams(7, 3, SharedDraws())
+    ours = streams.durations(each, Cause.FAILURE_TIME, aged=aged)
     theirs = CohortDraws(each.sample, *place, each.sample_left if aged else None)
 
     for columns in (1, 8, 9, 40):
         whole = theirs.upto(columns)
-        for row in (0, 17, COHORT - 1):
-            assert ours.row(row, columns).tobytes() == whole[row].tobytes()
-        again = shared.durations(each, *place, aged=aged)
-        assert again.upto(columns).tobytes() == whole.tobytes()
-    assert [Draws(ours, 4)[i] for i in range(50)] == [Draws(theirs, 4)[i] for i in range(50)]
+        for rows in ([0], [17, COHORT - 1], range(COHORT)):
+            found = ours.of(np.array(rows), columns)
+            assert found.tolist() == whole[rows, :columns].tolist()
+        again = streams.durations(each, Cause.FAILURE_TIME, aged=aged)
+        assert again.of(np.arange(COHORT), columns).tolist() == whole[:, :columns].tolist()
 
 
 @pytest.mark.parametrize("name", ["exponential", "gamma", "weibull", "uniform"])
@@ -99,7 +98,7 @@ def test_laws_that_differ_in_their_mean_draw_once(name, monkeypatch):
     )
     shared = SharedDraws()
     for mean in ("1 h", "2 h", "3 h"):
-        shared.durations(law(name, mean), 0, 0, Cause.RESCHEDULE).upto(8)
+        CohortStreams(0, 0, shared).durations(law(name, mean), Cause.RESCHEDULE).of([0], 8)
 
     assert len(made) == 1
 
@@ -141,8 +140,8 @@ def test_timelines_are_the_same_whoever_shares_them(name):
     shared = SharedDraws()
     for each in scenarios(FAILURES[name]) * 2:
         model, numbers = each.failure_model, [300, 3, 0, 299]
-        ours = model.timelines(4, numbers, shared)
-        for mine, alone in zip(ours, model.timelines(4, numbers), strict=True):
+        ours = timelines(model, 4, numbers, shared)
+        for mine, alone in zip(ours, timelines(model, 4, numbers), strict=True):
             assert played(cursor_of(mine), 60.0) == played(cursor_of(alone), 60.0)
 
 

@@ -9,17 +9,16 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
-from cprsim.failures.cohorts import NodeCohort, RenewalCohort
-from cprsim.failures.hit import Hit
-from cprsim.failures.hits import Hits
+from cprsim.failures.cohorts import Lives, NodeCohort, RenewalCohort, VictimRows
+from cprsim.failures.hits import Hit, Hits
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives
+from cprsim.failures.shared import CohortStreams
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
-from cprsim.failures.victims import VictimRows
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.sim.cursor import cursor_of
+from tests.drawn.numbers import Draws
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)
 SERVER = Hit((0,), ())
@@ -31,30 +30,33 @@ def law(distribution: str = "gamma", mean: str = "100 s", **spread: float) -> Di
     )
 
 
-def draws(seed: int = 0, cause: Cause = Cause.FAILURE_TIME) -> CohortDraws:
-    return CohortDraws(law().sample, seed, 0, cause)
+def draws(seed: int = 0, cause: Cause = Cause.FAILURE_TIME, row: int = 0) -> Draws:
+    return Draws(CohortDraws(law().sample, seed, 0, cause), row)
 
 
 def victims(hits: Mapping[str, object], count: int) -> list[Hit]:
-    rows = VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0)
+    rows = VictimRows(Hits.model_validate(hits), CLUSTER, CohortStreams(0, 0))
     return [rows.hit(0, index) for index in range(count)]
 
 
 def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeCohort:
     wear_out = law("weibull", shape=3.0)
     cluster = Cluster(parameter_servers=servers, trainers=trainers)
-    return NodeCohort(Lives(wear_out, servers + trainers, seed, cohort=0), cluster, None, None)
+    return NodeCohort(
+        Lives(wear_out, servers + trainers, CohortStreams(seed, 0)), cluster, None, None
+    )
 
 
 def life_s(cohort: NodeCohort, generation: int, node: int) -> float:
     return float(cohort.lives.generation(generation)[0, node])
 
 
-RENEWAL = RenewalCohort(draws(), VictimRows(Hits(), CLUSTER, seed=0, cohort=0), None).timeline(0)
+GAPS = CohortStreams(0, 0).durations(law(), Cause.FAILURE_TIME)
+RENEWAL = RenewalCohort(GAPS, VictimRows(Hits(), CLUSTER, CohortStreams(0, 0)), None).timeline(0)
 
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
-    gaps, cursor = draws().row(0, 2), cursor_of(RENEWAL)
+    gaps, cursor = draws(), cursor_of(RENEWAL)
     first = cursor.next_s
     cursor.strike()
     down = cursor.next_s
@@ -80,15 +82,14 @@ def test_every_cursor_meets_the_same_draws() -> None:
 
 
 def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
-    forward, backward = draws(3), draws(3)
-    last = backward.row(7, 41)[40]
+    forward, backward = draws(3, row=7), draws(3, row=7)
 
-    assert last == [forward.row(7, i + 1)[i] for i in range(41)][40]
+    assert backward[40] == [forward[i] for i in range(41)][40]
 
 
 def test_streams_of_replications_seeds_and_causes_differ() -> None:
     values = {
-        draws(seed, cause).row(replication, 1)[0]
+        draws(seed, cause, replication)[0]
         for seed in (0, 1)
         for replication in (0, 1)
         for cause in (Cause.FAILURE_TIME, Cause.RESCHEDULE)

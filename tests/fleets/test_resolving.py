@@ -14,7 +14,6 @@ from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.scenario import load_scenario
 from cprsim.scenario.sections import validated
-from cprsim.sim.plan_costs import PlanCosts
 from cprsim.sim.tables import Tables
 from tests.fleets.test_fleet import PLAIN, mapping
 
@@ -35,7 +34,7 @@ def put(tables: dict, values: dict) -> dict:
 def rows(scenario, policy):
     """All that the engines read of a plan."""
     tables = Tables()
-    tables.add(PlanCosts(scenario, policy), 1, 0)
+    tables.add(scenario, policy, 0)
     of_rows = [vars(row) for _, rows in tables.of_rows for row in rows]
     return of_rows, tables.whole, tables.real
 

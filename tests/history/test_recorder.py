@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cprsim.contract import Recover
 from cprsim.contract.ledger import CAUSES
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.scenario import Scenario
 from cprsim.sim.history.phases import Phase, seconds_by_cause
 from cprsim.sim.history.recorder import Recorder, record

@@ -15,7 +15,7 @@ from cprsim.basics import units
 from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.errors import RunError
 from cprsim.failures.cohorts import InstantCohort
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.job.platform import Cluster

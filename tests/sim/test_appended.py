@@ -4,7 +4,7 @@ import pytest
 
 import cprsim
 from cprsim.contract import Save, every
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
 from tests.sim.learned import State

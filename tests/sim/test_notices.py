@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.batch.support import why_unsupported
+from cprsim.batch.readiness import refusals
 from cprsim.contract import EmergencySave, Loss, Plan, ScheduledController
 from cprsim.contract.answering import answering
 from cprsim.contract.expected import expected
@@ -122,14 +122,14 @@ def test_notices_move_no_failure():
     law = {"distribution": "gamma", "shape": 0.7, "mean": "200 s", "severity": {"process": 1.0}}
     notice = {"lead": "20 s", "recall": 0.5, "false_alarms": "1 / 300 s"}
     ignores = scenario(law | {"notice": notice}, on_notice=None)
-    assert why_unsupported(ignores, "it") is None
+    assert refusals(ignores, ["it"]) == {"it": None}
     for number in range(5):
         assert play(ignores, "it", 3, number) == play(scenario(law), "it", 3, number)
 
 
 def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
     it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN})
-    assert why_unsupported(it, "it") is None
+    assert refusals(it, ["it"]) == {"it": None}
     with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
         LAB.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
 

@@ -1,6 +1,6 @@
 """Small real runs: 40 steps of a second on servers that are hit when a test says so."""
 
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import trainer_section

@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 import psutil
 
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from tests.trainer.runs import ran, scenario
 from tests.waiting import wait_until
 

@@ -12,7 +12,7 @@ from cprsim.cli import command as cli
 from cprsim.contract import Always, Plan, Recover, Save, Tracking, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError
-from cprsim.failures.bursts import Bursts
-from cprsim.failures.hit import none_of
+from cprsim.failures.hits import none_of
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.spec import Bursts
 from cprsim.survival.kaplan_meier import poisson_band
 from cprsim.survival.sample import Floats
 

@@ -1,15 +1,11 @@
 """Lanes: the job, its trainers, the servers that were never down, and those that were."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from cprsim.sim.history.phases import WAIT, Phase, joined, overlaid
-from cprsim.sim.history.recorder import Background, Failure, History
-
-_RECOVERY: Final = ("detect", "reschedule", "load")
-_NOBODY: Final[frozenset[int]] = frozenset()
+from cprsim.sim.history.recorder import Background, History
 
 
 class Lane(NamedTuple):
@@ -35,8 +31,7 @@ def lanes(history: History, most: int) -> list[Lane]:
         hit_s = [each.at_s for each in history.failures if each.hit.trainers]
         found.append(Lane(_count(history.trainers, "trainer"), _trainers(history.phases), hit_s))
     shown = _most_hit(history, most)
-    recoveries = list(_recoveries(history))
-    up = _servers_up(history.phases, recoveries)
+    up = _servers_up(history)
     others = history.servers - len(shown)
     if others:
         hit_s = [each.at_s for each in history.failures if set(each.hit.servers) - shown]
@@ -44,7 +39,7 @@ def lanes(history: History, most: int) -> list[Lane]:
         found.append(Lane(name, up, hit_s))
     for server in sorted(shown):
         hit_s = [each.at_s for each in history.failures if server in each.hit.servers]
-        down = _down(server, recoveries, history.background)
+        down = _down(server, history)
         found.append(Lane(f"server {server}", overlaid(up, down), hit_s))
     return found
 
@@ -82,46 +77,6 @@ def _most_hit(history: History, most: int) -> set[int]:
     return set(sorted(hits, key=lambda server: (-hits[server], server))[:most])
 
 
-@dataclass(frozen=True, slots=True)
-class _Recovery:
-    """A phase in which the job recovers, the servers that are down, and whether all are loaded."""
-
-    phase: Phase
-    down: frozenset[int]
-    loads_all: bool
-
-
-def _recoveries(history: History) -> Iterator[_Recovery]:
-    """Every phase of every recovery."""
-    failures, given_up = iter(history.failures), _given_up(history)
-    failure, task = next(failures, None), next(given_up, None)
-    down, loads_all = _NOBODY, False
-    for phase in history.phases:
-        if phase.doing not in _RECOVERY:
-            down, loads_all = _NOBODY, False
-        while failure is not None and failure.at_s <= phase.start_s:
-            down |= frozenset(failure.hit.servers)
-            loads_all = loads_all or _loads_all(history, failure)
-            failure = next(failures, None)
-        while task is not None and task.end_s <= phase.start_s:
-            down |= task.task.servers
-            task = next(given_up, None)
-        if phase.doing in _RECOVERY:
-            yield _Recovery(phase, down, loads_all)
-
-
-def _given_up(history: History) -> Iterator[Background]:
-    """Rebuilds that were given up, so that the job waits for their nodes."""
-    tasks = [each for each in history.background if each.task.kind != "save"]
-    return iter(sorted((e for e in tasks if not e.completed), key=lambda each: each.end_s))
-
-
-def _loads_all(history: History, failure: Failure) -> bool:
-    """Return whether servers that are up load as well: from the store alone."""
-    answer = failure.answer
-    return answer.loads == "all" and history.plan.tier(answer.source).medium == "store"
-
-
 def _trainers(phases: Iterable[Phase]) -> list[Phase]:
     return joined(
         phase if phase.doing in ("train", "lost") else phase._replace(doing=WAIT)
@@ -129,22 +84,22 @@ def _trainers(phases: Iterable[Phase]) -> list[Phase]:
     )
 
 
-def _servers_up(phases: Iterable[Phase], recoveries: Iterable[_Recovery]) -> list[Phase]:
+def _servers_up(history: History) -> list[Phase]:
+    """The stages of servers that are never down: they load what all load, from the store alone."""
+    stored = {tier.name for tier in history.plan.tiers if tier.medium == "store"}
     recovering = [
-        each.phase
-        if each.phase.doing == "load" and each.loads_all
-        else each.phase._replace(doing=WAIT)
-        for each in recoveries
+        phase if phase.doing == "load" and loads_from & stored else phase._replace(doing=WAIT)
+        for phase, _, loads_from in history.recoveries
     ]
-    return overlaid(list(phases), recovering)
+    return overlaid(list(history.phases), recovering)
 
 
-def _down(server: int, recoveries: Iterable[_Recovery], tasks: Iterable[Background]) -> list[Phase]:
+def _down(server: int, history: History) -> list[Phase]:
     """The stages of a server while it is down."""
-    waited_for = [each.phase for each in recoveries if server in each.down]
+    waited_for = [each.phase for each in history.recoveries if server in each.down]
     rebuilt = [
         Phase(each.task.kind, each.start_s, each.end_s)
-        for each in tasks
+        for each in history.background
         if server in each.task.servers
     ]
     return overlaid(waited_for, rebuilt)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cprsim.contract import Plan, Recover
 from cprsim.contract.ledger import Ledger
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.history.phases import Phase
@@ -14,6 +14,8 @@ from cprsim.sim.observer import BackgroundTask, Observer
 
 #: Seconds below which lies only the rounding of what was added up.
 _ROUNDING_S = 1e-9
+#: Causes of the phases of a recovery.
+_RECOVERY = ("detect", "reschedule", "load")
 
 
 class Failure(NamedTuple):
@@ -33,13 +35,24 @@ class Background(NamedTuple):
     completed: bool
 
 
+class Recovery(NamedTuple):
+    """A phase in which the job recovers, the servers that are down, and what those up load from.
+
+    `loads_from`: tiers.
+    """
+
+    phase: Phase
+    down: frozenset[int]
+    loads_from: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """One run under one policy.
 
     `phases` tile the wall clock, and add up to the seconds of the `ledger` by cause. `failures` and
     `background` are in order of time; tasks in the background may overlap. `servers` and `trainers`
-    are numbers of nodes.
+    are numbers of nodes. `recoveries`: the phases of all recoveries, in order.
     """
 
     policy: str
@@ -51,6 +64,7 @@ class History:
     phases: list[Phase]
     failures: list[Failure]
     background: list[Background]
+    recoveries: list[Recovery]
     ledger: Ledger
 
 
@@ -77,6 +91,7 @@ def record(scenario: Scenario, policy: str, seed: int = 0, replication: int = 0)
         phases=recorder.phases(),
         failures=recorder.failures,
         background=sorted(recorder.tasks, key=lambda each: each.start_s),
+        recoveries=recorder.recoveries,
         ledger=ledger,
     )
 
@@ -92,6 +107,9 @@ class Recorder(Observer):
     def __init__(self) -> None:
         self.failures: list[Failure] = []
         self.tasks: list[Background] = []
+        self.recoveries: list[Recovery] = []
+        self._down, self._loads_from = frozenset[int](), frozenset[str]()  # since it last trained
+        self._fresh, self._fresh_from = frozenset[int](), frozenset[str]()  # since the last span
         self._spans: list[_Span] = []
         self._counting: list[_Span] = []  # training that has not been rolled back
         self._progress_s = 0.0
@@ -102,6 +120,14 @@ class Recorder(Observer):
         """Write it down."""
         span = _Span(cause, start_s, end_s)
         self._spans.append(span)
+        if end_s > start_s:
+            recovers = cause in _RECOVERY
+            self._down = self._fresh | self._down if recovers else self._fresh
+            self._loads_from = self._fresh_from | self._loads_from if recovers else self._fresh_from
+            self._fresh, self._fresh_from = frozenset(), frozenset()
+            if recovers:
+                phase = Phase(cause, start_s, end_s)
+                self.recoveries.append(Recovery(phase, self._down, self._loads_from))
         if cause == "train":
             span.useful_s = end_s - start_s
             self._progress_s += span.useful_s
@@ -118,12 +144,15 @@ class Recorder(Observer):
     def failure(self, at_s: float, hit: Hit) -> None:
         """Write it down; the answer comes next."""
         self.failures.append(Failure(at_s, hit, Recover("none")))
+        self._fresh |= frozenset(hit.servers)
         self._unanswered = True
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
         """Take back what the job has lost."""
         if self._unanswered:  # else a silent fault was found
             self.failures[-1] = self.failures[-1]._replace(answer=answer)
+            if answer.loads == "all":
+                self._fresh_from |= {answer.source}
         self._unanswered = False
         if answer.rollback != "all":
             return
@@ -135,6 +164,8 @@ class Recorder(Observer):
     ) -> None:
         """Write it down."""
         self.tasks.append(Background(task, start_s, end_s, completed))
+        if not completed:  # the job waits for nodes whose rebuild was given up
+            self._fresh |= task.servers
 
     def phases(self) -> list[Phase]:
         """All that was seen, in order."""

@@ -6,7 +6,7 @@ from signal import SIGKILL, SIGSTOP, Signals
 
 import numpy as np
 
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import ROUNDING
 from cprsim.trainer.lab.cluster import LocalCluster, Name, numbers

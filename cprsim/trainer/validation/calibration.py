@@ -13,7 +13,7 @@ from typing import Any
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Loss, Plan
 from cprsim.errors import RunError
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of

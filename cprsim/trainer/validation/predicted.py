@@ -24,7 +24,7 @@ from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.contract.needs import needs_of
 from cprsim.errors import ScenarioError
-from cprsim.failures.hit import Hit
+from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
