@@ -121,6 +121,15 @@ def test_what_saves_leave(left_s, saves):
     assert rules.updates_unsaved_s(left_s, saves) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("failures", "progress_s", "hopeless"),
+    # From 10,000 failures on, with less than a ten-millionth of the training by each of them.
+    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.001, False), (20_000, 1.999, True)],
+)
+def test_who_is_hopeless(failures, progress_s, hopeless):
+    assert rules.fails_too_often(progress_s, 1000.0, failures) == hopeless
+
+
 @pytest.mark.parametrize("trained_on", [False, True])
 @pytest.mark.parametrize("rollback", ["none", "lost", "all"])
 @pytest.mark.parametrize("servers", [0, 2])

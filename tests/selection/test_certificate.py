@@ -222,6 +222,45 @@ def test_moments_tell_what_the_replications_told():
     assert judge(few, ()).why == "failures"
 
 
+def test_moments_of_few_replications_have_scipys_intervals():
+    values = np.random.default_rng(5).normal(0, 0.1, (2, 60))
+    apart = values[:, None] - values
+    squares = ((apart - apart.mean(axis=2)[..., None]) ** 2).sum(axis=2)
+    moments = PairedMoments(60, values.mean(axis=1), apart.mean(axis=2), squares, np.ones(2))
+    found = moments.differences(0, [1], miss=0.05)
+
+    exact = stats.ttest_rel(values[1], values[0]).confidence_interval(0.95)
+    assert (*found.low, *found.high) == pytest.approx(tuple(exact))
+
+
+def test_a_rival_in_place_of_the_best_by_hand():
+    found = judge(sample([0.10, 0.20], [0.1005, 0.1996], [0.13, 0.25]), (), within=0.001)
+    tied, worse = found.rivals
+    other = found.against(tied)
+
+    assert (found.best, tied.candidate, tied.standing) == (0, 1, "tied")
+    assert (other.best, [each.candidate for each in other.rivals]) == (1, [0, 2])
+    before, dearer = other.rivals
+    assert (before.margin, before.low, before.high) == (-tied.margin, -tied.high, -tied.low)
+    assert dearer.margin == pytest.approx(worse.margin - tied.margin)
+    # Each of the two intervals may be off, so they add up.
+    assert dearer.high - dearer.low == pytest.approx(
+        (worse.high - worse.low) + (tied.high - tied.low)
+    )
+    assert (before.standing, dearer.standing) == ("tied", "worse")
+
+
+def test_only_the_open_one_of_two_bounds_is_in_doubt():
+    # The first candidate surely meets the first bound, and may meet the second.
+    kept, may = np.full((2, 20), 0.001), np.tile([0.018, 0.024], (2, 10))
+    values = np.tile([[0.1, 0.2], [0.2, 0.3]], 10)
+    both = PairedSample(values, np.stack([kept, may], axis=1), np.ones(values.shape))
+    found = judge(both, [PLS, Bound("updates_lost", 0.02)])
+
+    assert found.kept[0] is None
+    assert {each.bound.measure for each in found.doubts} == {"updates_lost"}
+
+
 def test_two_rare_is_the_case_that_was_reviewed():
     world = two_rare(np.random.default_rng(0))
 
