@@ -26,10 +26,15 @@ def ratios() -> dict[str, float]:
     """Derived over measured time, by what is measured."""
     import torch  # noqa: PLC0415  (only who measures needs it)
 
+    from cprsim.trainer.hooks.nested import as_bytes  # noqa: PLC0415
     from cprsim.trainer.lab.model import Shard  # noqa: PLC0415
 
     torch.set_num_threads(1)
     shard = Shard(_ROWS, _DIM, 0, 0.05, 0.05)
+
+    def snapshot() -> list[np.ndarray]:
+        return [as_bytes(each) for each in (shard.weights, shard.squares)]
+
     rng = np.random.default_rng(0)
     ids = torch.from_numpy(np.sort(rng.choice(_ROWS, _IDS, replace=False)))
     gradients = torch.rand(_IDS, _DIM)
@@ -39,7 +44,7 @@ def ratios() -> dict[str, float]:
     buffer = np.empty(_IDS * _ROW_B // 4, np.float32)
     held = _bandwidth(buffer)
     return {
-        "snapshot of a shard": _ROWS * _ROW_B / bandwidth / _median_s(shard.arrays),
+        "snapshot of a shard": _ROWS * _ROW_B / bandwidth / _median_s(snapshot),
         "an update of rows, once more": _IDS
         * _ROW_B
         / held
