@@ -1,4 +1,4 @@
-"""Where the failures of a scenario come from, and the means that policies plan with."""
+"""Processes that failures of a scenario come from, and the means that policies plan with."""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 
 
 class Process(ABC):
-    """Where the failures of a scenario come from.
+    """The source of the failures of a scenario.
 
     `kinds`: the kinds of its failures, causes or severities; without any all are `node`.
     """

@@ -102,7 +102,7 @@ class Fit:
     ks: float
     #: Root mean square of that distance over time, 0 to 1: the CPR paper's figure.
     rmse: float
-    #: Whether it is good enough to plan with, and why; without a reason if nobody judged it.
+    #: The judgement whether it is good enough to plan with; without a reason if nobody judged it.
     verdict: Verdict = _UNJUDGED
 
     @property

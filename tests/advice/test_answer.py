@@ -542,7 +542,7 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
 
 @cache
 def never_saved() -> pd.Series:
-    """What its policy that never saves comes to."""
+    """The summary of its policy that never saves."""
     return cprsim.run(never_saves(), ["never"], 20_000).summary.loc["never"]
 
 

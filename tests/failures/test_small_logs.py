@@ -28,7 +28,7 @@ def told(log: FailureLog | Intervals) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As TOML holds it."""
+    """Return a value as TOML has it."""
     if isinstance(value, FailureLog):
         return told(value)
     if isinstance(value, np.ndarray | tuple):

@@ -318,7 +318,7 @@ def test_of_one_life_nothing_is_known_and_of_one_node_what_its_lives_tell():
 
 @pytest.mark.parametrize("days", [120, 1000])
 def test_nodes_that_nobody_counted_refuse_no_true_law(days: int):
-    """Of a short watch most nodes were never seen; of a long one nearly all were."""
+    """A short watch misses most nodes; a long one sees nearly all."""
     law = Distribution(distribution="gamma", shape=0.5, mean="240 d")
     for seed in range(6):
         log = replace(stationary_log(law, 150, days * DAY_S, seed), population=None)
@@ -366,7 +366,7 @@ def test_the_mean_of_the_law_lies_between_the_ends(law: Distribution):
 
 
 def test_a_law_of_lives_that_loses_the_rate_of_failures_is_not_adequate():
-    """As of LANL system 20: near all lives that were watched, and wrong about those that weren't.
+    """The law fits nearly all lives that were watched, as of LANL system 20, and no others.
 
     Lives of a gamma law of shape 0.3 are cut short by the end of the watch; a lognormal law follows
     them, and has its mean in a tail that nobody saw.

@@ -19,7 +19,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class Forks:
-    """The same as tests use it."""
+    """The server of forks, as tests use it."""
 
     def __init__(self, folder):
         self._folder, self._said, self._left = folder, {}, set()

@@ -23,7 +23,7 @@ class Ranks:
         return self._forks.ended(rank)[0]
 
     def ended(self, ranks):
-        """What each said last."""
+        """Return the last line of each."""
         codes, said = zip(*map(self._forks.ended, ranks), strict=True)
         assert set(codes) == {0}, said
         return [each.splitlines()[-1].rsplit(" ", 3) for each in said]

@@ -319,7 +319,8 @@ class ProcessState(Generic[_Batch]):
         """Return the tracked rows of all shards, or of one, with what SCAR looks at."""
         assert self._tracking is not None
         scar = self._tracking.tracker == "scar"
-        return tracked_rows(self._adapter, self._layout, self._tables, scar, shard)
+        live = self._live()
+        return tracked_rows(self._adapter, self._layout, live, self._tables, scar, shard)
 
 
 def _accounts(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds
 from cprsim.rows.trackers.contract import distinct
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.layout import Layout, RowRange
+from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 
 #: The tensor in use of a range of rows, which SCAR compares with a copy; or a function that returns
 #: a number of each row that grows as the row moves.
@@ -125,15 +125,17 @@ class Movement:
 def tracked_rows(
     adapter: ShardAdapter[Any],
     layout: Layout,
+    live: Live,
     tables: Collection[int],
     by_values: bool,
     shard: int | None = None,
 ) -> dict[range, LiveRows]:
     """Return the tracked rows of all shards, or of one, with what SCAR compares.
 
-    `tables`: those that are tracked. `by_values`: whether SCAR tracks them.
+    `live`: the tensors of the rows. `tables`: those that are tracked. `by_values`: whether SCAR
+    tracks them.
     """
-    live, found = layout.tensors(adapter.shards()), dict[range, LiveRows]()
+    found = dict[range, LiveRows]()
     for part in layout.parts:
         if part.table not in tables or shard not in {None, part.shard}:
             continue
