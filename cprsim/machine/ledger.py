@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.machine import codes, cursors, flows, learning, marks, node_lists, schedules
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, put
 
 
 def start(job: Running) -> None:
@@ -11,7 +11,7 @@ def start(job: Running) -> None:
     run, plan = job.run, job.plan
     _give_lists_back(job)
     epoch = run.epoch + 1
-    job.states[0] = job.states[1]  # which is always new
+    put(job.states, 0, job.states[1])  # which is always new
     run.epoch = run.back_since = epoch
     run.training = plan.training
     for cause in range(len(job.spent)):

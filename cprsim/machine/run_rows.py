@@ -6,10 +6,11 @@ from typing import Any
 from cprsim.machine.codes import CAUSES, NONE
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.plan_rows import TransferRow
-from cprsim.machine.rows import Row
+from cprsim.machine.rows import Row, of_columns
 from cprsim.machine.rules import VERIFIED
 
 
+@of_columns
 class RunRow(Row):
     """The state of one run."""
 
@@ -96,6 +97,7 @@ class RunRow(Row):
     full_at = (0.0,) * 6
 
 
+@of_columns
 class TierRow(Row):
     """State of a run by schedule, of its tier, and of its save in `fast_background.py`."""
 
@@ -119,6 +121,7 @@ class TierRow(Row):
     taken_reads = 0.0
 
 
+@of_columns
 class CheckpointRow(Row):
     """A checkpoint of a tier, in a new row the initial state of the job."""
 
@@ -134,6 +137,7 @@ class CheckpointRow(Row):
     unsaved_count = 1
 
 
+@of_columns
 class LinkRow(Row):
     """A checkpoint in a chain of differences: stored, under way, or chosen last.
 
@@ -147,6 +151,7 @@ class LinkRow(Row):
     base_s = taken_s = total = last = reads = writes = whole = 0.0
 
 
+@of_columns
 class FlowRow(Row):
     """A flow in the background, or foreground work that such flows may slow down."""
 
@@ -168,6 +173,7 @@ class FlowRow(Row):
     taken_marks = 0
 
 
+@of_columns
 class ComingRow(Row):
     """Replacement machines on their way after one failure.
 
@@ -179,6 +185,7 @@ class ComingRow(Row):
     left_s = 0.0
 
 
+@of_columns
 class NodeRow(Row):
     """A node: how often it was replaced and when last; of a server, its last rollback alone.
 
@@ -194,6 +201,7 @@ class NodeRow(Row):
     bad = is_away = stays = False
 
 
+@of_columns
 class LossRow(Row):
     """Updates of a shard that were lost for good (`learning.py`).
 
@@ -204,6 +212,7 @@ class LossRow(Row):
     lost_s = updates_lost = 0.0
 
 
+@of_columns
 class ShardRow(Row):
     """Progress at which a tier last held all of a shard.
 
