@@ -55,5 +55,5 @@ def write(job: Running, ledger: Any) -> None:
     ledger[9], ledger[10] = spent[codes.START], spent[codes.SHUTDOWN]
     ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
     ledger[14], ledger[15] = learning.lost(job), run.failures
-    ledger[16], ledger[17] = run.absorbed + run.passed, run.saves
+    ledger[16], ledger[17] = run.absorbed + run.masked, run.saves
     ledger[18], ledger[19], ledger[20] = run.stored, run.sent, marks.is_corrupt(job)

@@ -34,7 +34,7 @@ class RunRow(Row):
     # Counts: failures, saves, failures masked by the timeline and by the job, saves in a row
     # without training, failed saves and loads, open flows, failures waiting for machines,
     # losses that a checkpoint may take back.
-    failures = saves = absorbed = passed = idle_saves = wasted = flows = comings = losses = 0
+    failures = saves = absorbed = masked = idle_saves = wasted = flows = comings = losses = 0
 
     # State that the job last returned to; counter of rollbacks, and its value at that return: a
     # shard set back since has a later one.
@@ -56,7 +56,7 @@ class RunRow(Row):
     # failures strike while it waits; whether they strike again only after the load; whether
     # another failure has cut the wait; the rest of the wait, s; start and volume of the load.
     deepest = depth = 0
-    trains_on = fails_while_waiting = fails_after_load = wait_cut = False
+    trains_on = can_fail_while_waiting = failures_resume_after_load = wait_cut = False
     wait_s = load_s = load_volume = 0.0
 
     # Schedules: progress at which a save is due next, and progress to train to now; the last
