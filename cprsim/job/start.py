@@ -65,6 +65,10 @@ class Start(Section):
         return self.cache == "node"
 
 
+#: A start that takes no time.
+_NONE = Start()
+
+
 class StartCosts(NamedTuple):
     """Seconds of one start and one end: waiting for nodes, the rest cold or warm, the end."""
 
@@ -123,7 +127,7 @@ def starts_vary(costs: "Costs") -> bool:
 
 
 def _parts(costs: "Costs") -> Iterator[tuple[Delay, Cause]]:
-    start = costs.start or Start()
+    start = costs.start or _NONE
     yield start.schedule, Cause.START_SCHEDULE
     yield start.initialise, Cause.START_INITIALISE
     yield start.compile, Cause.START_COMPILE

@@ -110,6 +110,31 @@ class SweepVerdict:
         """The verdict as a sentence."""
         return sentence(self.certificate, self.labels) if self.candidates else self.error
 
+    def row(self) -> dict[str, Any]:
+        """Return the columns of a table, those that it has."""
+        certificate, best, labels = self.certificate, self.best, self.labels
+        tied, rival = [self.candidates[i] for i in certificate.tied], certificate.runner_up
+        rivals = dict.fromkeys(each.plan.policy for each in tied)
+        row: dict[str, Any] = {
+            **{name: getattr(self, name) for name in ("point", "verdict", "told")},
+            "why": certificate.why,
+            "tied_with": tuple(each.label for each in tied),
+            "same_as": tuple(labels[i] for i in certificate.same),
+            # Empty where the policy is clear, if not its choices.
+            "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
+            "candidates": sum(each is not False for each in certificate.kept),
+            **{name: getattr(self, name) for name in ("failed", "left_out", "error")},
+        }
+        if best is not None:
+            row |= {name: getattr(best.plan, name) for name in _PLAN} | self.statistics
+            row["replications"] = certificate.replications
+        if rival is not None:
+            row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
+            # Infinite where too few failures were met.
+            row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
+            row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
+        return row
+
 
 def policy_and_rest(key: str) -> tuple[str, str]:
     """Return NAME and KEY of a choice `policies.NAME.KEY`; no name for a circumstance."""
@@ -223,7 +248,7 @@ def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
 
 def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return a row a verdict; `points`: the values of all points of the sweep."""
-    table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
+    table = pd.DataFrame([each.row() for each in verdicts], columns=["point", *_COLUMNS])
     table = table.astype({"point": "int64", "replications": "Int64"})
     asked = circumstances(list(points[0]))
     for key in points[0]:
@@ -237,42 +262,17 @@ def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]
     return table
 
 
-def _row(verdict: SweepVerdict) -> dict[str, Any]:
-    certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
-    tied = [verdict.candidates[i] for i in certificate.tied]
-    rivals = dict.fromkeys(each.plan.policy for each in tied)
-    row: dict[str, Any] = {
-        "point": verdict.point,
-        "verdict": verdict.verdict,
-        "why": certificate.why,
-        "told": verdict.told,
-        "tied_with": tuple(each.label for each in tied),
-        "same_as": tuple(labels[i] for i in certificate.same),
-        # Empty where the policy is clear, if not its choices.
-        "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
-        "candidates": sum(each is not False for each in certificate.kept),
-        "failed": verdict.failed,
-        "left_out": verdict.left_out,
-        "error": verdict.error,
-    }
-    if best is not None:
-        row |= {name: getattr(best.plan, name) for name in _PLAN} | verdict.statistics
-        row["replications"] = certificate.replications
-    rival = certificate.runner_up
-    if rival is not None:
-        row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
-        # Infinite where too few failures were met.
-        row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
-        row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
-    return row
-
-
 def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
     """Return a list for JSON; numbers that are not finite are null."""
-    return [_entry(verdict, _row(verdict)) for verdict in verdicts]
+    return [_entry(each, each.row()) for each in verdicts]
 
 
 def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
+    def interval(name: str) -> dict[str, Any]:
+        return Mean(
+            *(row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+        ).document()
+
     found = {
         "point": verdict.point,
         "values": verdict.values,
@@ -288,13 +288,8 @@ def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
-        **{name: _interval(row, name) for name in TOLD},
+        **{name: interval(name) for name in TOLD},
         "runner_up": row.get("runner_up"),
-        "margin": _interval(row, "margin"),
+        "margin": interval("margin"),
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
     }
-
-
-def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
-    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
-    return Mean(*ends).document()

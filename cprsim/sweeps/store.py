@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from cprsim.basics.reading import note
 from cprsim.errors import CprsimError, RunError, UsageError
-from cprsim.sweeps.definition import check_same
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
@@ -58,14 +57,17 @@ class SweepStore:
         self._connection.execute(_wait(wait_s))
         self._connection.execute("BEGIN IMMEDIATE")
 
-    def make(self, definition: dict[str, Any]) -> None:
-        """Make the tables of a new sweep."""
-        for statement in _MADE:
-            self._connection.execute(statement)
-        self.insert("definition", [(0, definition, b"")])
+    def resume(self, definition: dict[str, Any], folder: Path) -> None:
+        """Make the tables of a new sweep, or check those that are there.
 
-    def forget_damaged(self) -> None:
-        """Delete damaged results, and those of points that failed as a whole, to run them again."""
+        Damaged results are deleted, and those of points that failed as a whole, to run them again.
+        """
+        if not _holds_sweep(self._connection, self._path):
+            for statement in _MADE:
+                self._connection.execute(statement)
+            self._insert("definition", [(0, definition, b"")])
+            return
+        _check_same(folder, stored_definition(self._connection), definition)
         (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if fault != "ok":
             raise sqlite3.DatabaseError(fault)
@@ -83,7 +85,7 @@ class SweepStore:
     def start(self, points: Iterable[Point], versions: dict[str, Any]) -> None:
         """Write the points of a sweep, and what plays it from now on."""
         self._connection.execute("DELETE FROM points")
-        self.insert("points", ((each.number, each.document, b"") for each in points))
+        self._insert("points", ((each.number, each.document, b"") for each in points))
         now = "INSERT INTO runs VALUES (datetime('now'), ?)"
         self._connection.execute(now, [json.dumps(versions)])
 
@@ -99,10 +101,9 @@ class SweepStore:
             "sha256": _sha256(packed),
         }
         with explained(self._path):
-            self.insert("results", [(point, document, packed)])
+            self._insert("results", [(point, document, packed)])
 
-    def insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
-        """Insert numbers, documents and data."""
+    def _insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
         for number, document, data in rows:
             text = json.dumps(document, ensure_ascii=False, default=str)
             # Errors may name files in letters that UTF-8 lacks, for which it has `?`.
@@ -156,16 +157,49 @@ def writing(
     try:
         with explained(path):
             store.begin(wait_s=1.0)
-            if _holds_sweep(connection, path):
-                check_same(folder, stored_definition(connection), definition)
-                store.forget_damaged()
-            else:
-                store.make(definition)
+            store.resume(definition, folder)
             store.start(points, versions)
         store.commit()
         yield store
     finally:
         connection.close()
+
+
+#: Entries of a definition whose two values an error shows, and others that it only names.
+_TOLD = {
+    "policies": "policies are",
+    "seed": "seed is",
+    "replications": "replications are",
+    "half_width": "half-width is",
+    "engine": "engine is",
+}
+_HASHED = {"scenario": "its scenario is another", "points": "its points are others"}
+
+
+def _check_same(folder: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise `UsageError` where a folder holds a sweep of another definition."""
+    theirs, ours = was["model_version"], now["model_version"]
+    if theirs != ours:
+        age = "a newer" if theirs > ours else "an older"
+        raise UsageError(
+            f"--out {folder}: holds a sweep of {age} cprsim (model version {theirs}, this one "
+            f"has {ours}), whose numbers don't go with these; install that one, or choose "
+            "another folder"
+        )
+    found = []
+    for key, words in _TOLD.items():
+        old, new = ((each | each["rule"])[key] for each in (was, now))
+        if key == "policies":
+            old, new = ", ".join(old), ", ".join(new)
+        found += [f"its {words} {old}, not {new}"] if old != new else []
+    found += [words for key, words in _HASHED.items() if was[key] != now[key]]
+    found += [
+        f"the code of its policy {name!r} was another"
+        for name, code in was["code"].items()
+        if now["code"].get(name) != code
+    ]
+    if found:
+        raise UsageError(f"--out {folder}: holds another sweep: {found[0]}; choose another folder")
 
 
 @contextmanager
@@ -190,7 +224,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
     """Return the definition that the sweep was made with."""
     for _, document in _rows(connection, "definition"):
-        return document
+        return document  # type: ignore[no-any-return]
     raise sqlite3.DatabaseError("it has no definition")
 
 
@@ -214,33 +248,16 @@ def results_of(
 
     Replications have the shape (len(COLUMNS), count).
     """
-    rows = dict(_rows(connection, "results", "WHERE number = ?", [point]))
-    data = connection.execute("SELECT data FROM results WHERE number = ?", [point]).fetchone()
-    if not rows or rows[point]["sha256"] != _sha256(data[0]):
-        raise sqlite3.DatabaseError(f"results of point {point} are missing")
-    plans = [PointPlan.from_dict(each) for each in rows[point]["plans"]]
-    played, start = {}, 0
-    for policy, size in rows[point]["sizes"].items():
-        played[policy] = unpack(data[0][start : start + size])
-        start += size
-    return {each.policy: each for each in plans}, played
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raise errors of SQLite as ones that name the file and say what to do."""
-    try:
-        yield
-    except UnicodeDecodeError:  # an error of SQLite that quotes a piece of the file
-        raise _damaged(path, "its tables have no readable names") from None
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code in _FAULTS:
-            kind, told = _FAULTS[code]
-            raise kind(f"{path}: {told}") from None
-        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
-            raise RunError(f"{path}: {error}") from None  # of the system, not of what it holds
-        raise _damaged(path, str(error)) from None
+    for _, document, data in _rows(connection, "results", ", data", f"WHERE number = {point:d}"):
+        if document["sha256"] != _sha256(data):
+            break
+        plans = [PointPlan.from_dict(each) for each in document["plans"]]
+        played, start = {}, 0
+        for policy, size in document["sizes"].items():
+            played[policy] = unpack(data[start : start + size])
+            start += size
+        return {each.policy: each for each in plans}, played
+    raise sqlite3.DatabaseError(f"results of point {point} are missing")
 
 
 _FAULTS: dict[int, tuple[type[CprsimError], str]] = {
@@ -257,22 +274,33 @@ _FAULTS: dict[int, tuple[type[CprsimError], str]] = {
 }
 
 
-def _damaged(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{path}: is damaged ({' '.join(why.split())}); give the same cprsim sweep again to run "
-        "what is lost, or, where that says this too, delete the file"
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as ones that name the file and say what to do."""
+    try:
+        yield
+        return
+    except UnicodeDecodeError:  # an error of SQLite that quotes a piece of the file
+        why = "its tables have no readable names"
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in _FAULTS:
+            kind, told = _FAULTS[code]
+            raise kind(f"{path}: {told}") from None
+        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
+            raise RunError(f"{path}: {error}") from None  # of the system, not of what it holds
+        why = " ".join(str(error).split())
+    raise UsageError(
+        f"{path}: is damaged ({why}); give the same cprsim sweep again to run what is lost, or, "
+        "where that says this too, delete the file"
     )
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     note(path)
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     # With no isolation level the module begins no transaction by itself.
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        isolation_level=None,
-        timeout=_PATIENCE_S,
-    )
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE_S)
     # Damaged text is read as some other text, whose hash is another.
     connection.text_factory = lambda text: text.decode(errors="replace")
     return connection
@@ -295,14 +323,17 @@ def _holds_sweep(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _rows(
-    connection: sqlite3.Connection, table: str, where: str = "", given: Sequence[Any] = ()
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield numbers and documents of a table in order; `DatabaseError` at a damaged one."""
-    asked = f"SELECT number, document, hash FROM {table} {where} ORDER BY number"
-    for number, text, found in connection.execute(asked, given):
+    connection: sqlite3.Connection, table: str, more: str = "", where: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield numbers, documents and `more` columns of a table in order.
+
+    Raises `DatabaseError` at a damaged row.
+    """
+    asked = f"SELECT number, document, hash{more} FROM {table} {where} ORDER BY number"
+    for number, text, found, *others in connection.execute(asked):
         if found != _hash(table, number, text):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not as it was written")
-        yield number, json.loads(text)
+        yield number, json.loads(text), *others
 
 
 def _wait(wait_s: float) -> str:

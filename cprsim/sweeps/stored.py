@@ -126,17 +126,17 @@ class Sweep:
 
     def _rows(self, connection: sqlite3.Connection, point: Point) -> Iterator[dict[str, Any]]:
         """Yield a row a policy; none for a point that is still to be done."""
-        if point.finished:
+        if point.error:
+            for policy in self.definition["policies"]:
+                error = point.errors.get(policy, point.error)
+                yield {"point": point.number, "policy": policy, "error": error}
+        elif point.finished:
             plans, every = results_of(connection, point.number)
             for name, plan in plans.items():
                 row = {"point": point.number, "policy": name}
                 row |= {each: getattr(plan, each) for each in _PLAN}
                 of = point.errors.get(name)
                 yield row | (_summary(every[name], plan.basis) if of is None else {"error": of})
-        elif point.error:
-            for policy in self.definition["policies"]:
-                error = point.errors.get(policy, point.error)
-                yield {"point": point.number, "policy": policy, "error": error}
 
     def replications(self, point: int) -> pd.DataFrame:
         """Return the replications of one point, as `Result.replications` has them.
@@ -164,7 +164,7 @@ class Sweep:
                 corrupt=float(of["corrupt"].mean()),
             )
             for name, values in every.items()
-            for of in [dict(zip(COLUMNS, values, strict=True))]
+            for of in [_by_column(values)]
         ]
 
     def best(
@@ -293,21 +293,14 @@ class Sweep:
         return f"{done:,} of {len(self.points):,} points" if self.unfinished else f"{done:,} points"
 
     def _repr_html_(self) -> str:
-        keys = list(self._varied)
-        rows = [
-            [
-                *(
-                    f"{row[key]:g}" if isinstance(row[key], float) else f"{row[key]}"
-                    for key in keys
-                ),
-                row["policy"],
-                percent(row["overhead"]),
-                percent(row["overhead_high"] - row["overhead"]),
-                percent(row["pls"]),
-                row["error"],
-            ]
-            for row in self.table.head(_SHOWN).to_dict("records")
-        ]
+        keys, shown = list(self._varied), self.table.head(_SHOWN)
+        written = shown[keys].map(
+            lambda cell: f"{cell:g}" if isinstance(cell, float) else f"{cell}"
+        )
+        half = shown["overhead_high"] - shown["overhead"]
+        shares = (each.map(percent) for each in (shown["overhead"], half, shown["pls"]))
+        columns = *(written[key] for key in keys), shown["policy"], *shares, shown["error"]
+        rows = list(zip(*columns, strict=True))
         left = len(self.table) - len(rows)
         headings = (*keys, "policy", "overhead %", "± 95 %", "PLS %", "error")
         more = [f"and {left:,} more rows; see its table"] if left > 0 else []
@@ -320,6 +313,7 @@ class Sweep:
             if not row["error"]:
                 counted = {"replications": int(row["replications"]), **entry(row)}
                 entries.setdefault(row["point"], {})[row["policy"]] = counted
+        told = ("values", "error", "errors")
         return {
             "scenario": self.definition["title"],
             "seed": self.definition["seed"],
@@ -329,27 +323,28 @@ class Sweep:
             "failed": len(self.failures),
             "failed_in_part": len(self.failed_in_part),
             "points": [
-                {
-                    "point": point.number,
-                    "values": point.values,
-                    "error": point.error,
-                    "errors": point.errors,
-                    "policies": entries.get(point.number, {}),
-                }
-                for point in self.points
-                if not point.to_do
+                {"point": each.number}
+                | {name: getattr(each, name) for name in told}
+                | {"policies": entries.get(each.number, {})}
+                for each in self.points
+                if not each.to_do
             ],
         }
 
 
 def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:
     """Return columns of a row, from replications of shape (len(COLUMNS), count)."""
-    of = dict(zip(COLUMNS, values, strict=True))
+    of = _by_column(values)
     found, measures = measured(of, basis), measures_of(basis)
+    causes = np.stack([of[cause] for cause in OVERHEAD_CAUSES]).mean(axis=1)
     return {
         "replications": values.shape[1],
         **statistics(np.stack([found[name] for name in measures]), measures),
-        **{cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES},
+        **dict(zip(OVERHEAD_CAUSES, (causes / basis.useful_s).tolist(), strict=True)),
         **{each: getattr(basis, each) for each in PLANNED},
         "error": "",
     }
+
+
+def _by_column(values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    return dict(zip(COLUMNS, values, strict=True))

@@ -12,7 +12,7 @@ import pytest
 import cprsim
 from cprsim.contract import registry
 from cprsim.errors import UsageError
-from cprsim.sweeps.definition import own_code
+from cprsim.sweeps.points import own_code
 from tests.sweeps.cases import scenario
 
 SOURCE = """
@@ -96,8 +96,8 @@ def test_what_makes_a_scenario_another_is_told_before_its_code(mine, out):
 def test_a_hash_is_the_same_in_all_processes(mine, tmp_path):
     job = mine(2)
     code = (
-        "from cprsim.sweeps import definition\n"
-        "print(definition._SET.sub(definition._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
+        "from cprsim.sweeps import points\n"
+        "print(points._SET.sub(points._in_order, repr(frozenset({'a', 'b', 'c', 'd'}))))"
     )
     said = {
         subprocess.run(
