@@ -119,6 +119,10 @@ class Player:
         account.write(self.job, found)
         return found
 
+    def end(self) -> None:
+        """Let go of the run: no cycle of references keeps its rows until the garbage is collected."""
+        self._outside.job = None
+
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
         """Run the job as a process, from its start to its end.
 

@@ -2,7 +2,8 @@
 
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 
 #: Rows of its table that a notebook shows.
 _SHOWN = 20
-_PLAN = ("system", "recovery", "interval_s")
+#: Points whose rows are summed up together.
+_BLOCK = 64
+_PLAN = ("policy", "system", "recovery", "interval_s")
 #: The first columns of the table.
-_HEAD = dict.fromkeys(("point", "policy", *_PLAN))
+_HEAD = ("point", *_PLAN, "replications")
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,36 +110,25 @@ class Sweep:
         is empty else.
         """
         with reading(self.folder) as connection:
-            rows = [row for each in self.points for row in self._rows(connection, each)]
-        # Measures are the same at all points: all have prices, or none has.
-        played = next((row for row in rows if not row["error"]), None)
-        names = [*(played or _HEAD | _summary(np.ones((len(COLUMNS), 1)), Basis(*[1.0] * 6)))]
+            blocks = [
+                _Block().with_points(connection, self.points[start : start + _BLOCK], self.definition)
+                for start in range(0, len(self.points), _BLOCK)
+            ]
+        columns = next((each.columns for each in blocks if each.columns), None)
+        names = [*_HEAD, *(columns or _summaries(*_NOTHING)), "error"]
         kinds: dict[str, str] = dict.fromkeys(names, "float64")
         kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
         kinds |= {"point": "int64", "replications": "Int64"}
         # What failed has no number there, and a whole number can't be none.
         failed = any(point.error or point.errors for point in self.points)
         kinds["spares"] = "float64" if failed else "int64"
-        table = pd.DataFrame(rows, columns=names).astype(kinds)
+        frames = (pd.DataFrame({n: each.of(n) for n in names}).astype(kinds) for each in blocks)
+        table = pd.concat(frames, ignore_index=True)
         for place, (name, values) in enumerate(self._varied.items()):
             # A whole section may be varied that is called like a measure.
             own = f"{name} (varied)" if name in names else name
             table.insert(1 + place, own, values[table["point"].to_numpy()])
         return table
-
-    def _rows(self, connection: sqlite3.Connection, point: Point) -> Iterator[dict[str, Any]]:
-        """Yield a row a policy; none for a point that is still to be done."""
-        if point.error:
-            for policy in self.definition["policies"]:
-                error = point.errors.get(policy, point.error)
-                yield {"point": point.number, "policy": policy, "error": error}
-        elif point.finished:
-            plans, every = results_of(connection, point.number)
-            for name, plan in plans.items():
-                row = {"point": point.number, "policy": name}
-                row |= {each: getattr(plan, each) for each in _PLAN}
-                of = point.errors.get(name)
-                yield row | (_summary(every[name], plan.basis) if of is None else {"error": of})
 
     def replications(self, point: int) -> pd.DataFrame:
         """Return the replications of one point, as `Result.replications` has them.
@@ -332,19 +324,66 @@ class Sweep:
         }
 
 
-def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:
-    """Return columns of a row, from replications of shape (len(COLUMNS), count)."""
-    of = _by_column(values)
-    found, measures = measured(of, basis), measures_of(basis)
-    causes = np.stack([of[cause] for cause in OVERHEAD_CAUSES]).mean(axis=1)
+class _Block:
+    """Rows of the table for some points.
+
+    `columns`: those of measures, with not a number where nothing was played.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+        self.columns: dict[str, NDArray[np.float64]] = {}
+
+    def with_points(
+        self, connection: sqlite3.Connection, points: Sequence[Point], definition: dict[str, Any]
+    ) -> "_Block":
+        """Add a row for each policy of points that are finished or failed."""
+        played: dict[int, list[tuple[int, NDArray[np.float64], Basis]]] = defaultdict(list)
+        for point in points:
+            if point.error:
+                for policy in definition["policies"]:
+                    error = point.errors.get(policy, point.error)
+                    self._rows.append({"point": point.number, "policy": policy, "error": error})
+            elif point.finished:
+                plans, every = results_of(connection, point.number)
+                for name, plan in plans.items():
+                    row = {"point": point.number, "error": point.errors.get(name, "")}
+                    if name in every:
+                        row["replications"] = every[name].shape[1]
+                        own = len(self._rows), every[name], plan.basis
+                        played[every[name].shape[1]].append(own)
+                    self._rows.append(row | {each: getattr(plan, each) for each in _PLAN})
+        for some in played.values():
+            places, values, bases = zip(*some, strict=True)
+            for name, column in _summaries(np.stack(values), bases).items():
+                known = self.columns.setdefault(name, np.full(len(self._rows), math.nan))
+                known[list(places)] = column
+        return self
+
+    def of(self, name: str) -> Any:
+        """Return a column."""
+        if name in self.columns:
+            return self.columns[name]
+        return [row.get(name, math.nan) for row in self._rows]
+
+
+def _summaries(
+    values: NDArray[np.float64], bases: Sequence[Basis]
+) -> dict[str, NDArray[np.float64]]:
+    """Return columns of rows, from replications of shape (rows, len(COLUMNS), replications)."""
+    of, basis = _by_column(values.swapaxes(0, 1)), Basis(*np.array(bases).T[..., None])
+    found, measures = measured(of, basis), measures_of(bases[0])
+    causes = np.stack([of[cause] for cause in OVERHEAD_CAUSES]).mean(axis=-1)
     return {
-        "replications": values.shape[1],
         **statistics(np.stack([found[name] for name in measures]), measures),
-        **dict(zip(OVERHEAD_CAUSES, (causes / basis.useful_s).tolist(), strict=True)),
-        **{each: getattr(basis, each) for each in PLANNED},
-        "error": "",
+        **dict(zip(OVERHEAD_CAUSES, causes / basis.useful_s[:, 0], strict=True)),
+        **{name: getattr(basis, name)[:, 0] for name in PLANNED},
     }
 
 
 def _by_column(values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     return dict(zip(COLUMNS, values, strict=True))
+
+
+#: Replications and basis of nothing in particular.
+_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis(*[1.0] * 6)]
