@@ -118,11 +118,15 @@ def mean_start(costs: "Costs") -> StartCosts:
 
 def has_starts(costs: "Costs") -> bool:
     """Return whether starts or ends take any time."""
+    if costs.start is None and not costs.shutdown:
+        return False
     return starts_vary(costs) or any(mean_start(costs))
 
 
 def starts_vary(costs: "Costs") -> bool:
     """Return whether any part is drawn."""
+    if costs.start is None:
+        return isinstance(costs.shutdown, Distribution)
     return any(isinstance(delay, Distribution) for delay, _ in _parts(costs))
 
 

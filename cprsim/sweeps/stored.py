@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,26 +109,52 @@ class Sweep:
         `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
         is empty else.
         """
+        rows: list[dict[str, Any]] = []
+        summed: list[tuple[list[int], dict[str, NDArray[np.float64]]]] = []
         with reading(self.folder) as connection:
-            blocks = [
-                _Block().with_points(connection, self.points[start : start + _BLOCK], self.definition)
-                for start in range(0, len(self.points), _BLOCK)
-            ]
-        columns = next((each.columns for each in blocks if each.columns), None)
-        names = [*_HEAD, *(columns or _summaries(*_NOTHING)), "error"]
-        kinds: dict[str, str] = dict.fromkeys(names, "float64")
-        kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
-        kinds |= {"point": "int64", "replications": "Int64"}
+            for start in range(0, len(self.points), _BLOCK):
+                played: dict[int, list[tuple[int, NDArray[np.float64], Basis]]] = defaultdict(list)
+                for point in self.points[start : start + _BLOCK]:
+                    for row, values, basis in self._rows(connection, point):
+                        if values is not None and basis is not None:
+                            row["replications"] = values.shape[1]
+                            played[values.shape[1]].append((len(rows), values, basis))
+                        rows.append(row)
+                for places, values, bases in (zip(*each, strict=True) for each in played.values()):
+                    summed.append((list(places), _summaries(np.stack(values), bases)))
+        found = {name: [row.get(name, math.nan) for row in rows] for name in _HEAD}
+        # Measures are the same at all points: all have prices, or none has.
+        for name in summed[0][1] if summed else _summaries(*_NOTHING):
+            found[name] = np.full(len(rows), math.nan)
+            for places, columns in summed:
+                found[name][places] = columns[name]
+        found["error"] = [row["error"] for row in rows]
+        kinds = dict.fromkeys(("policy", "system", "recovery", "error"), "object")
+        kinds |= {"point": "int64", "interval_s": "float64", "replications": "Int64"}
         # What failed has no number there, and a whole number can't be none.
         failed = any(point.error or point.errors for point in self.points)
         kinds["spares"] = "float64" if failed else "int64"
-        frames = (pd.DataFrame({n: each.of(n) for n in names}).astype(kinds) for each in blocks)
-        table = pd.concat(frames, ignore_index=True)
+        table = pd.DataFrame(found).astype(kinds)
         for place, (name, values) in enumerate(self._varied.items()):
             # A whole section may be varied that is called like a measure.
-            own = f"{name} (varied)" if name in names else name
+            own = f"{name} (varied)" if name in found else name
             table.insert(1 + place, own, values[table["point"].to_numpy()])
         return table
+
+    def _rows(
+        self, connection: sqlite3.Connection, point: Point
+    ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64] | None, Basis | None]]:
+        """Yield a row a policy, with its replications; none for a point that is still to be done."""
+        if point.error:
+            for policy in self.definition["policies"]:
+                error = point.errors.get(policy, point.error)
+                yield {"point": point.number, "policy": policy, "error": error}, None, None
+        elif point.finished:
+            plans, every = results_of(connection, point.number)
+            for name, plan in plans.items():
+                row = {each: getattr(plan, each) for each in _PLAN}
+                row |= {"point": point.number, "error": point.errors.get(name, "")}
+                yield row, every.get(name), plan.basis
 
     def replications(self, point: int) -> pd.DataFrame:
         """Return the replications of one point, as `Result.replications` has them.
@@ -322,49 +348,6 @@ class Sweep:
                 if not each.to_do
             ],
         }
-
-
-class _Block:
-    """Rows of the table for some points.
-
-    `columns`: those of measures, with not a number where nothing was played.
-    """
-
-    def __init__(self) -> None:
-        self._rows: list[dict[str, Any]] = []
-        self.columns: dict[str, NDArray[np.float64]] = {}
-
-    def with_points(
-        self, connection: sqlite3.Connection, points: Sequence[Point], definition: dict[str, Any]
-    ) -> "_Block":
-        """Add a row for each policy of points that are finished or failed."""
-        played: dict[int, list[tuple[int, NDArray[np.float64], Basis]]] = defaultdict(list)
-        for point in points:
-            if point.error:
-                for policy in definition["policies"]:
-                    error = point.errors.get(policy, point.error)
-                    self._rows.append({"point": point.number, "policy": policy, "error": error})
-            elif point.finished:
-                plans, every = results_of(connection, point.number)
-                for name, plan in plans.items():
-                    row = {"point": point.number, "error": point.errors.get(name, "")}
-                    if name in every:
-                        row["replications"] = every[name].shape[1]
-                        own = len(self._rows), every[name], plan.basis
-                        played[every[name].shape[1]].append(own)
-                    self._rows.append(row | {each: getattr(plan, each) for each in _PLAN})
-        for some in played.values():
-            places, values, bases = zip(*some, strict=True)
-            for name, column in _summaries(np.stack(values), bases).items():
-                known = self.columns.setdefault(name, np.full(len(self._rows), math.nan))
-                known[list(places)] = column
-        return self
-
-    def of(self, name: str) -> Any:
-        """Return a column."""
-        if name in self.columns:
-            return self.columns[name]
-        return [row.get(name, math.nan) for row in self._rows]
 
 
 def _summaries(
