@@ -27,7 +27,7 @@ NAME = "sweep.db"
 _COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
-_PATIENCE_S = 60.0  # to wait for another process
+_PATIENCE_S = 600.0  # to wait for another process, such as one that reads a large sweep
 #: What makes it; `data` is the last column, so that the others are read without it.
 _MADE = (
     *(
@@ -52,22 +52,33 @@ class SweepStore:
         self.done: set[int] = set()
         self.lost = False
 
-    def begin(self, wait_s: float = _PATIENCE_S) -> None:
-        """Keep all other writers out from now on; not, as SQLite would, from the first write."""
-        self._connection.execute(_wait(wait_s))
-        self._connection.execute("BEGIN IMMEDIATE")
+    def start(
+        self, definition: dict[str, Any], points: Iterable[Point], versions: dict[str, Any]
+    ) -> None:
+        """Make the tables of a new sweep, or resume the one that is there.
 
-    def resume(self, definition: dict[str, Any], folder: Path) -> None:
-        """Make the tables of a new sweep, or check those that are there.
-
-        Damaged results are deleted, and those of points that failed as a whole, to run them again.
+        Raises `UsageError` where that has another definition.
         """
-        if not _holds_sweep(self._connection, self._path):
+        self._begin(wait_s=1.0)
+        if _holds_sweep(self._connection, self._path):
+            _check_same(self._path.parent, stored_definition(self._connection), definition)
+            self._forget_damaged()
+        else:
             for statement in _MADE:
                 self._connection.execute(statement)
             self._insert("definition", [(0, definition, b"")])
-            return
-        _check_same(folder, stored_definition(self._connection), definition)
+        self._connection.execute("DELETE FROM points")
+        self._insert("points", ((each.number, each.document, b"") for each in points))
+        now = "INSERT INTO runs VALUES (datetime('now'), ?)"
+        self._connection.execute(now, [json.dumps(versions)])
+
+    def _begin(self, wait_s: float) -> None:
+        """Keep all other writers out from now on; not, as SQLite would, from the first write."""
+        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def _forget_damaged(self) -> None:
+        """Delete damaged results, and those of points that failed as a whole, to run them again."""
         (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if fault != "ok":
             raise sqlite3.DatabaseError(fault)
@@ -82,15 +93,8 @@ class SweepStore:
                 self.done.add(number)
         self._connection.executemany("DELETE FROM results WHERE number = ?", again)
 
-    def start(self, points: Iterable[Point], versions: dict[str, Any]) -> None:
-        """Write the points of a sweep, and what plays it from now on."""
-        self._connection.execute("DELETE FROM points")
-        self._insert("points", ((each.number, each.document, b"") for each in points))
-        now = "INSERT INTO runs VALUES (datetime('now'), ?)"
-        self._connection.execute(now, [json.dumps(versions)])
-
     def add(self, point: int, result: PointResult) -> None:
-        """Keep the result of a point; safe, also from a kill, once `commit` has returned True."""
+        """Keep the result of a point; safe, also from a kill, after the next `commit`."""
         packed = b"".join(result.packed.values())
         document = {
             "plans": [each.to_dict() for each in result.plans],
@@ -111,20 +115,12 @@ class SweepStore:
             row = (number, text, _hash(table, number, text), data)
             self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
 
-    def commit(self, wait_s: float = 600.0) -> bool:
-        """Make what was added safe; return False where a reader was in the way for so long."""
-        if not self._connection.in_transaction:
-            return False  # an error of the disk has rolled it back
-        with explained(self._path):
-            self._connection.execute(_wait(wait_s))
-            try:
+    def commit(self) -> None:
+        """Make what was added safe; a reader may be waited for, who has one state of the sweep."""
+        if self._connection.in_transaction:  # an error of the disk has rolled it back
+            with explained(self._path):
                 self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    return False  # the transaction continues, with nothing lost
-                raise
-            self.begin()
-        return True
+                self._begin(_PATIENCE_S)
 
 
 @contextmanager
@@ -156,9 +152,7 @@ def writing(
     store = SweepStore(path, connection)
     try:
         with explained(path):
-            store.begin(wait_s=1.0)
-            store.resume(definition, folder)
-            store.start(points, versions)
+            store.start(definition, points, versions)
         store.commit()
         yield store
     finally:
@@ -334,11 +328,6 @@ def _rows(
         if found != _hash(table, number, text):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not as it was written")
         yield number, json.loads(text), *others
-
-
-def _wait(wait_s: float) -> str:
-    """Return the statement by which others are waited for so long."""
-    return f"PRAGMA busy_timeout = {int(1000 * wait_s)}"
 
 
 def _hash(table: str, number: int, text: Any) -> bytes:
