@@ -193,18 +193,26 @@ def _verdict(
     measures = np.stack([each.measures[rows][:, :count] for each in every])
     order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
     candidates, measures = tuple(every[i] for i in order), measures[order]
-    certificate = _certificate(first, candidates, measures, quality)
-    best = certificate.best
-    return SweepVerdict(
-        first.number if best is None else candidates[best].point,
-        values,
-        candidates,
-        certificate,
-        {} if best is None else _statistics(measures[best]),
-        tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
-        failed,
-        tuple(left_out.values()),
+    of = dict(zip(_NEEDED, measures.swapaxes(0, 1), strict=True))  # each (candidates, replications)
+    unmet = np.array([each.plan.unmet_s / first.useful_time_s for each in candidates])
+    sample = PairedSample(
+        of["overhead"],
+        measures[:, [_NEEDED.index(bound.measure) for bound in quality.bounds]],
+        of["failures"],
+        # Not where the sweep itself varies how many failures there are, and it is none.
+        can_fail=first.values.get("failures.exactly") != 0,
+        lossless=np.array([each.plan.lossless for each in candidates]),
+        unmet=unmet.clip(max=1),
     )
+    certificate = judge(sample, quality.bounds)
+    point, statistics = first.number, dict[str, float]()
+    if certificate.best is not None:
+        point = candidates[certificate.best].point
+        for name in TOLD:
+            statistics |= Mean.of(of[name][certificate.best]).columns(name)
+    machines = tuple(of["machine_overhead"].mean(axis=1).tolist())
+    told = certificate, statistics, machines, failed, tuple(left_out.values())
+    return SweepVerdict(point, values, candidates, *told)
 
 
 def _label(policy: str, own: Mapping[str, Any]) -> str:
@@ -216,34 +224,6 @@ def _label(policy: str, own: Mapping[str, Any]) -> str:
 def _text(values: Mapping[str, Any]) -> str:
     """Return the same text for the same values."""
     return json.dumps(values, sort_keys=True)
-
-
-def _certificate(
-    point: Point,
-    candidates: Sequence[Played],
-    measures: NDArray[np.float64],
-    quality: Quality,
-) -> Certificate:
-    """Judge candidates by `_NEEDED` of all of them, shape (candidates, measures, replications)."""
-    bounds = quality.bounds
-    bounded = [_NEEDED.index(bound.measure) for bound in bounds]
-    unmet = np.array([each.plan.unmet_s / point.useful_time_s for each in candidates])
-    sample = PairedSample(
-        measures[:, _NEEDED.index("overhead")],
-        measures[:, bounded],
-        measures[:, _NEEDED.index("failures")],
-        # Not where the sweep itself varies how many failures there are, and it is none.
-        can_fail=point.values.get("failures.exactly") != 0,
-        lossless=np.array([each.plan.lossless for each in candidates]),
-        unmet=unmet.clip(max=1),
-    )
-    return judge(sample, bounds)
-
-
-def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
-    """Means of the first of `_NEEDED`, shape (measures, replications), with their intervals."""
-    columns = (Mean.of(own).columns(name) for name, own in zip(TOLD, measures, strict=False))
-    return {name: value for each in columns for name, value in each.items()}
 
 
 def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -268,28 +248,26 @@ def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
 
 
 def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
-    def interval(name: str) -> dict[str, Any]:
-        return Mean(
-            *(row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
-        ).document()
-
     found = {
-        "point": verdict.point,
-        "values": verdict.values,
+        **{name: getattr(verdict, name) for name in ("point", "values")},
         **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
         "left_out": list(verdict.left_out),
         "error": verdict.error or None,
     }
     if verdict.best is None:
         return found
+    ends = {
+        name: Mean(*(row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))).document()
+        for name in (*TOLD, "margin")
+    }
     return found | {
         "policy": row["policy"],
         "choices": verdict.best.choices,
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
-        **{name: interval(name) for name in TOLD},
+        **{name: ends[name] for name in TOLD},
         "runner_up": row.get("runner_up"),
-        "margin": interval("margin"),
+        "margin": ends["margin"],
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
     }

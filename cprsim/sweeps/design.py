@@ -90,7 +90,10 @@ def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -
     ranges = {key: parse_range(text, f"sweep.latin.{key}") for key, text in given.items()}
     shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points).tolist()
     return [
-        {key: at(share, is_whole(key)) for (key, at), share in zip(ranges.items(), row, strict=True)}
+        {
+            key: at(share, is_whole(key))
+            for (key, at), share in zip(ranges.items(), row, strict=True)
+        }
         for row in shares
     ]
 
