@@ -122,9 +122,9 @@ class FailureModel:
             (alarms, "notice.false_alarms", " in the job", "them"),
         ):
             if count > _MOST_FAILURES:
-                what = what.format(format_bytes(_FAILURE_B * COHORT * count), COHORT)
+                told = what.format(format_bytes(_FAILURE_B * COHORT * count), COHORT)
                 yield (
-                    f"failures.{key}: makes {count:,.0f}{what}; {_MOST_FAILURES:,} are the most: "
+                    f"failures.{key}: makes {count:,.0f}{told}; {_MOST_FAILURES:,} are the most: "
                     f"make {them} rarer"
                 )
 

@@ -120,7 +120,7 @@ class Player:
         return found
 
     def end(self) -> None:
-        """Let go of the run: no cycle of references keeps its rows until the garbage is collected."""
+        """Let go of the run, so that no cycle of references keeps its rows."""
         self._outside.job = None
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:

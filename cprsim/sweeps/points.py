@@ -24,6 +24,8 @@ from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
 
 _EVERY_S = 5.0
+#: Scenarios that are kept from when they are read until they are played, 3 kB each.
+_KEPT = 1000
 #: Sections that are shown, and no part of what is simulated.
 _SHOWN = ("title", "accuracy")
 
@@ -67,7 +69,7 @@ class VariedScenario:
     """The scenario that points are made of; sections that none of them changes are validated once.
 
     `mapping`: the tables of a scenario that can be read. `policies`: names of those that are
-    compared. `keys`: what is varied. Raises `UsageError` where that is a policy that isn't compared.
+    compared. `keys`: what is varied; `UsageError` where that is a policy that isn't compared.
     """
 
     def __init__(
@@ -129,10 +131,11 @@ def points_hash(points: Iterable[Point]) -> str:
 
 def read_points(
     varied: VariedScenario, design: Design, tell: Callable[[str], None]
-) -> tuple[list[Point], str | None]:
-    """Read all points; return them and the currency of their costs, None without prices.
+) -> tuple[list[Point], dict[int, Scenario], str | None]:
+    """Read all points; return them, the scenarios of the first, and the currency of their costs.
 
-    `tell` is called every few seconds with how many have been read.
+    Scenarios with a log are left out, which may be large. `tell` is called every few seconds with
+    how many have been read.
 
     Raises
     ------
@@ -142,6 +145,7 @@ def read_points(
         If prices are varied in several currencies.
     """
     points: list[Point] = []
+    kept: dict[int, Scenario] = {}
     currencies: set[str | None] = set()
     told_s = time.monotonic()
     for number, values in enumerate(design):
@@ -155,6 +159,8 @@ def read_points(
             continue
         key = varied.key(scenario)
         points.append(Point(number, values, scenario.job.useful_time_s, key=key))
+        if number < _KEPT and scenario.failures.trace is None:
+            kept[number] = scenario
         currencies |= {scenario.currency} - {None}
     faults = _faults_everywhere(points)
     if faults:
@@ -164,7 +170,7 @@ def read_points(
             f"--vary prices: points are in {' and '.join(sorted(currencies))}; "
             "vary prices in one currency, so that costs compare"
         )
-    return points, next(iter(currencies), None)
+    return points, kept, next(iter(currencies), None)
 
 
 def _faults_everywhere(points: Sequence[Point]) -> list[str]:

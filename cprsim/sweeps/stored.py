@@ -144,7 +144,7 @@ class Sweep:
     def _rows(
         self, connection: sqlite3.Connection, point: Point
     ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64] | None, Basis | None]]:
-        """Yield a row a policy, with its replications; none for a point that is still to be done."""
+        """Yield a row a policy, with its replications; none for a point still to be done."""
         if point.error:
             for policy in self.definition["policies"]:
                 error = point.errors.get(policy, point.error)

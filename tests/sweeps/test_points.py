@@ -32,13 +32,6 @@ def test_files_count_by_content_wherever_they_are_named(tmp_path):
     assert varied.key(fresh) == scenario_key(fresh) == keys["one.csv"]
 
 
-def test_a_title_is_no_part_of_a_key():
-    varied = VariedScenario(SCENARIO, POLICIES, ["title", "costs.save"])
-
-    assert varied.key(varied.at({"title": "another"})) == varied.key(varied.at({}))
-    assert varied.key(varied.at({"costs.save": "1 min"})) != varied.key(varied.at({}))
-
-
 def test_what_a_point_changes_is_no_other_points():
     values = {"model": {"embedding": "1 TB"}, "policies.full.interval": "1 h"}
     tables = copy.deepcopy(SCENARIO)
