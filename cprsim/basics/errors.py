@@ -24,6 +24,8 @@ def printable(text: str) -> str:
 
     Tabs and line ends stay. Of JSON it is the same document.
     """
+    if text.isprintable():  # the rule, and quick
+        return text
     return _ACTED_UPON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -153,11 +153,11 @@ def _all_of(values: Any, kind: type) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, float | Real) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, int | Integral) and not isinstance(value, bool)
 
 
 def _is_from_0(value: Any) -> bool:

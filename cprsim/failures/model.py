@@ -110,21 +110,21 @@ class FailureModel:
         failures = float(spec.exactly or 0)
         if spec.per == "job" and spec.distribution is not None:
             failures = useful_s / spec.law.expected_s
-        memory = format_bytes(_FAILURE_B * COHORT * failures)
         alarms = 0.0 if notices is None else useful_s * notices.false_alarms_per_s
         for count, key, what, them in (
             (
                 failures,
                 "mean" if spec.exactly is None else "exactly",
-                f" failures in the job, {memory} for {COHORT} jobs that are drawn together",
+                " failures in the job, {} for {} jobs that are drawn together",
                 "failures",
             ),
             (useful_s / self.silent_mtbf_s, "silent.mean", " silent faults in the job", "them"),
             (alarms, "notice.false_alarms", " in the job", "them"),
         ):
             if count > _MOST_FAILURES:
+                told = what.format(format_bytes(_FAILURE_B * COHORT * count), COHORT)
                 yield (
-                    f"failures.{key}: makes {count:,.0f}{what}; {_MOST_FAILURES:,} are the most: "
+                    f"failures.{key}: makes {count:,.0f}{told}; {_MOST_FAILURES:,} are the most: "
                     f"make {them} rarer"
                 )
 

@@ -34,6 +34,8 @@ def simulate(
     players = [Player(scenario, name) for name in policies]
     runs = map(ScenarioDraws(scenario, seed).of_run, replications)
     rows = [[_played(player, run) for player in players] for run in runs]
+    for player in players:
+        player.end()
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(players), len(COLUMNS))
 
 
