@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import font_manager
 from matplotlib.style import library
 
@@ -16,8 +17,13 @@ from cprsim.errors import UsageError
 
 _INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 #: Beyond these no text has room, or no page has.
-_LENGTHS_IN: Final = (2.0, 40.0)
-_DPI: Final = (30.0, 1200.0)
+_LEAST_IN: Final = 2.0
+_MOST_IN: Final = 40.0
+_RANGES: Final = {
+    "figure.figsize": (_LEAST_IN, _MOST_IN, " inches"),
+    "figure.dpi": (30.0, 1200.0, ""),
+    "savefig.dpi": (30.0, 1200.0, ""),
+}
 _GENERIC: Final = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
 
 
@@ -30,14 +36,9 @@ def look(
 ) -> Iterator[None]:
     """Set the look of figures that are drawn and saved within.
 
-    Parameters
-    ----------
-    width, height
-        Of a figure, e.g. `"3.3in"`, `"84mm"`; the height follows from the panels by default.
-    font
-        The name of an installed font, or one of serif, sans-serif and monospace.
-    style
-        A style file of matplotlib, or the name of a style that it ships.
+    `width`, `height`: of a figure, e.g. `"3.3in"`, `"84mm"`; the height follows from the panels by
+    default. `font`: the name of an installed font, or one of serif, sans-serif and monospace.
+    `style`: a style file of matplotlib, or the name of a style that it ships.
 
     Raises
     ------
@@ -51,15 +52,14 @@ def look(
     ...     print(mpl.rcParams["figure.figsize"][0])
     3.3
     """
-    default_in = mpl.rcParamsDefault["figure.figsize"]
+    sizes: list[Any] = [*mpl.rcParamsDefault["figure.figsize"]]
     settings: dict[Any, Any] = {} if style is None else _style(style)
     if font is not None:
         settings["font.family"] = [_font(font)]
-    if width is not None or height is not None:
-        sizes = zip(("width", "height"), (width, height), default_in, strict=True)
-        settings["figure.figsize"] = tuple(
-            usual if text is None else _inches(text, what) for what, text, usual in sizes
-        )
+    for i, (name, length) in enumerate((("width", width), ("height", height))):
+        if length is not None:
+            sizes[i] = _inches(length, name)
+            settings["figure.figsize"] = sizes
     with mpl.rc_context(settings):
         yield
 
@@ -70,7 +70,8 @@ def _inches(text: str, what: str) -> float:
     if found is None:
         raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
     inches = float(found[1]) * _INCHES[found[2]]
-    _check_within(inches, _LENGTHS_IN, f"{what} {text!r}", "{:g}in and {:g}in")
+    if not _LEAST_IN <= inches <= _MOST_IN:
+        raise UsageError(f"{what} {text!r} is not between {_LEAST_IN:g}in and {_MOST_IN:g}in")
     # A size that equals matplotlib's default means none (`style.size_in`).
     is_default = inches in mpl.rcParamsDefault["figure.figsize"]
     return math.nextafter(inches, math.inf) if is_default else inches
@@ -78,10 +79,9 @@ def _inches(text: str, what: str) -> float:
 
 def _font(name: str) -> str:
     """Return the name of a font that is there."""
-    if name in _GENERIC:
-        return name
     try:
-        font_manager.findfont(name, fallback_to_default=False)
+        if name not in _GENERIC:
+            font_manager.findfont(name, fallback_to_default=False)
     except ValueError:
         hint = nearest(name, {*_GENERIC, *font_manager.get_font_names()})
         if hint.startswith("known"):
@@ -101,25 +101,14 @@ def _style(style: str | Path) -> dict[Any, Any]:
             "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
         )
     try:
-        keys = [line.partition(":")[0].strip() for line in path.read_text("utf-8").splitlines()]
-        unknown = [key for key in keys if key and key[0] != "#" and key not in mpl.rcParams]
-        if unknown:
-            raise UsageError(f"{where} can't be read: matplotlib has no setting {unknown[0]!r}")
-        read = dict(mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False))
+        read: Any = mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False)
     except (OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())
         raise UsageError(f"{where} can't be read: {said}") from None
-    for inches in read.get("figure.figsize", ()):
-        what = f"{where}: figure.figsize {inches:g}"
-        _check_within(inches, _LENGTHS_IN, what, "{:g} and {:g} inches")
-    for key in ("figure.dpi", "savefig.dpi"):
-        dots = read.get(key, "figure")
-        if dots != "figure":
-            _check_within(dots, _DPI, f"{where}: {key} {dots:g}", "{:g} and {:g}")
-    return read
-
-
-def _check_within(number: float, ends: tuple[float, float], what: str, between: str) -> None:
-    """Raise `UsageError` for a number outside of its ends, which `between` writes."""
-    if not ends[0] <= number <= ends[1]:
-        raise UsageError(f"{what} is not between {between.format(*ends)}")
+    for key, (least, most, unit) in _RANGES.items():
+        for number in np.atleast_1d(read.get(key, [])):
+            if number != "figure" and not least <= number <= most:
+                raise UsageError(
+                    f"{where}: {key} {number:g} is not between {least:g} and {most:g}{unit}"
+                )
+    return dict(read)

@@ -11,6 +11,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.typing import ColorType
 
+#: Settings of a part of a picture, as matplotlib's functions take them.
+Look = dict[str, Any]
 #: Where matplotlib's own settings are at their defaults.
 _STYLE: Final[dict[Any, Any]] = dict(
     mpl.rc_params_from_file(Path(__file__).with_name("cprsim.mplstyle"), use_default_template=False)
@@ -106,12 +108,10 @@ def styled() -> Iterator[None]:
 
 def size_in() -> tuple[float, float | None]:
     """Return width and height of a figure, inches; None for a height that nobody has set."""
-    width_in, height_in = mpl.rcParams["figure.figsize"]
+    width_in, height_in = map(float, mpl.rcParams["figure.figsize"])
     usual_in = mpl.rcParamsDefault["figure.figsize"]
-    return (
-        WIDTH_IN if width_in == usual_in[0] else float(width_in),
-        None if height_in == usual_in[1] else float(height_in),
-    )
+    width_in = WIDTH_IN if width_in == usual_in[0] else width_in
+    return width_in, None if height_in == usual_in[1] else height_in
 
 
 def is_narrow() -> bool:
@@ -121,8 +121,7 @@ def is_narrow() -> bool:
 
 def small_pt() -> float:
     """Return the size of small text, points."""
-    size = mpl.rcParams["legend.fontsize"]
-    return float(FontProperties(size=size).get_size_in_points())
+    return float(FontProperties(size="small").get_size_in_points())
 
 
 def system_colour(system: str) -> str:
@@ -138,10 +137,10 @@ def cause_colour(cause: str) -> str:
 def _own_or_users(colours: Mapping[str, str], name: str, other: str) -> str:
     """Return the colour of that name, or one of the user's cycle of colours where it is set."""
     cycle = mpl.rcParams["axes.prop_cycle"]
-    if name not in colours or cycle == mpl.rcParamsDefault["axes.prop_cycle"]:
+    theirs = cycle.by_key().get("color")
+    if name not in colours or cycle == mpl.rcParamsDefault["axes.prop_cycle"] or not theirs:
         return colours.get(name, other)
-    theirs = cycle.by_key().get("color", [])
-    return theirs[[*colours].index(name) % len(theirs)] if theirs else colours[name]
+    return str(theirs[[*colours].index(name) % len(theirs)])
 
 
 def policy_colours(systems: Mapping[str, str]) -> dict[str, str]:
