@@ -148,21 +148,13 @@ class ClusterResult:
     @cached_property
     def crowds(self) -> pd.DataFrame:
         """A row a time in which a link was crowded: when, how many jobs, what it cost, and why."""
-        rows = [
-            {
-                "replication": number,
-                "link": crowd.link,
-                "from_s": crowd.from_s,
-                "to_s": crowd.to_s,
-                "saves": len(crowd.saves),
-                "loads": len(crowd.loads),
-                "cost_s": crowd.cost_s,
-                "why": why(crowd, played.shocks),
-            }
-            for number, played in enumerate(self.played)
-            for crowd in played.crowds
-        ]
         columns = ["replication", "link", "from_s", "to_s", "saves", "loads", "cost_s", "why"]
+        rows: list[dict[str, Any]] = []
+        for number, played in enumerate(self.played):
+            for each in played.crowds:
+                counts = {"saves": len(each.saves), "loads": len(each.loads)}
+                row = vars(each) | counts | {"why": why(each, played.shocks)}
+                rows.append({"replication": number} | row)
         return pd.DataFrame(rows, columns=columns)
 
     def document(self) -> dict[str, Any]:
