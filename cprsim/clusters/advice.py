@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cprsim.clusters.job_run import ENDED
-from cprsim.clusters.result import ClusterResult
+from cprsim.clusters.result import ClusterResult, by_node_hours
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import overhead_retrained
@@ -191,19 +190,16 @@ def _settings(
     results: Mapping[str, ClusterResult], values: Mapping[str, _Values]
 ) -> tuple[Setting, ...]:
     """Return settings in order of their cost, of the jobs that ended under all of them."""
-    tables = {}
-    for words, result in results.items():
-        jobs = result.jobs[result.jobs["state"] == ENDED]
-        tables[words] = jobs.set_index(["replication", "job"])
+    tables = {
+        words: result.ended.set_index(["replication", "job"], drop=False)
+        for words, result in results.items()
+    }
     common = set.intersection(*(set(table.index) for table in tables.values()))
     if not common:
         raise ScenarioError("no job ends under all settings that are tried; give a later until")
     found = []
     for words, table in tables.items():
         own = table.loc[sorted(common)]
-        cost = overhead_retrained(own["overhead"], own["updates_lost"])
-        weight = own["nodes"] * own["useful_s"]
-        number = own.index.get_level_values("replication")
-        by_run = (cost * weight).groupby(number).sum() / weight.groupby(number).sum()
-        found.append(Setting(words, values[words], by_run.to_numpy()))
+        costs = by_node_hours(own, overhead_retrained(own["overhead"], own["updates_lost"]))
+        found.append(Setting(words, values[words], costs))
     return tuple(sorted(found, key=lambda each: each.mean))

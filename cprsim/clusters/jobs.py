@@ -1,8 +1,9 @@
 """Jobs of a cluster: their scenarios, sizes, and when they come."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,7 +59,7 @@ def jobs_of(spec: ClusterSpec) -> list[ClusterJob]:
     twice = [name for name, count in Counter(job.name for job in found).items() if count > 1]
     if twice:
         raise ScenarioError(f"jobs: two are called {twice[0]}; give the entries other names")
-    # A job that may lose its nodes goes on from a save.
+    # A job that may lose its nodes has to resume from a save.
     first = max(job.priority for job in found)
     for job in found:
         if spec.scheduler.preempt and job.priority < first:
@@ -89,59 +90,49 @@ def arrivals(
 
 def _of(spec: ClusterSpec, number: int, entry: JobEntry) -> Iterator[ClusterJob]:
     """Yield the jobs of an entry."""
-    templates, jobs = _Templates(spec, entry), list[tuple[str, float | None, Scenario]]()
+    sized, jobs = _sized(spec, entry), list[tuple[str, float | None, Scenario]]()
     if entry.trace is not None:
         rows = _trace(entry.trace).to_numpy().tolist()
         for i, (at_s, lasts_s, nodes) in enumerate(rows, 1):
-            scenario = templates.sized(int(nodes), lasts_s)
+            alike = sized(int(nodes))
+            job = alike.job.model_copy(update={"useful_time_s": lasts_s})
+            scenario = alike.model_copy(update={"job": job})
             jobs.append((f"{entry.name}-{i}", entry.arrives_s + at_s, scenario))
     else:
-        every, scenario = entry.every, templates.sized(entry.nodes, None)
+        every = entry.every
         for i in range(entry.count):
             name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
             arrives_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
-            jobs.append((name, arrives_s, scenario))
+            jobs.append((name, arrives_s, sized(entry.nodes)))
     for name, arrives_s, scenario in jobs:
         limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
         yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, arrives_s)
 
 
-class _Templates:
-    """Scenarios of an entry by their size and length; each is planned once."""
+def _sized(spec: ClusterSpec, entry: JobEntry) -> Callable[[int | None], Scenario]:
+    """Return what gives the scenario of an entry with so many nodes; its own where None."""
+    own = scenario_tables(load_mapping(entry.scenario))
+    policies = own.get("policies", {})
+    if not isinstance(policies, dict) or entry.policy not in policies:
+        known = ", ".join(policies) if isinstance(policies, dict) and policies else "none"
+        raise ScenarioError(
+            f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
+            f"name; it has {known}"
+        )
+    own["policies"] = {entry.policy: policies[entry.policy]}
+    for key, value in entry.set.items():
+        set_value(own, key.split("."), value, f"jobs.{entry.name}.set")
 
-    def __init__(self, spec: ClusterSpec, entry: JobEntry) -> None:
-        tables = scenario_tables(load_mapping(entry.scenario))
-        policies = tables.get("policies", {})
-        if not isinstance(policies, dict) or entry.policy not in policies:
-            known = ", ".join(policies) if isinstance(policies, dict) and policies else "none"
-            raise ScenarioError(
-                f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
-                f"name; it has {known}"
-            )
-        tables["policies"] = {entry.policy: policies[entry.policy]}
-        for key, value in entry.set.items():
-            set_value(tables, key.split("."), value, f"jobs.{entry.name}.set")
-        self._tables, self._name, self._spec = tables, entry.name, spec
-        self._known: dict[int | None, Scenario] = {}
+    @cache
+    def sized(nodes: int | None) -> Scenario:
+        try:
+            template = Scenario(**own)  # names what is wrong with it, before it is changed
+            tables = own if nodes is None else _of_size(template, nodes)
+            return Scenario(**_shared(tables, spec))
+        except ScenarioError as error:
+            raise ScenarioError(*(f"jobs.{entry.name}: {text}" for text in error.args)) from None
 
-    def sized(self, nodes: int | None, useful_s: float | None) -> Scenario:
-        """Return the scenario with so many nodes and useful seconds; its own where None."""
-        if useful_s is not None:  # the rest of it is validated once
-            alike = self.sized(nodes, None)
-            job = alike.job.model_copy(update={"useful_time_s": useful_s})
-            return alike.model_copy(update={"job": job})
-        if nodes not in self._known:
-            try:
-                tables = self._tables
-                template = Scenario(**tables)  # names what is wrong with it, before it is changed
-                if nodes is not None:
-                    tables = _of_size(template, nodes)
-                self._known[nodes] = Scenario(**_shared(tables, self._spec))
-            except ScenarioError as error:
-                raise ScenarioError(
-                    *(f"jobs.{self._name}: {text}" for text in error.args)
-                ) from None
-        return self._known[nodes]
+    return sized
 
 
 def _shared(tables: dict[str, Any], spec: ClusterSpec) -> dict[str, Any]:

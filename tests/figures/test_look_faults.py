@@ -6,7 +6,7 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.figures import style
-from cprsim.figures.look import look
+from cprsim.figures.style import look
 
 FAULTS = {
     "no size": ("figure.figsize: 0, 0\n", "figure.figsize 0 is not between 2 and 40 inches"),
