@@ -229,8 +229,7 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
-        from cprsim.figures.pareto import pareto  # noqa: PLC0415
+        from cprsim.figures.answer import answer, pareto  # noqa: PLC0415  (matplotlib is slow)
 
         pictures = {"answer": answer, "pareto": pareto}
         if name not in pictures:

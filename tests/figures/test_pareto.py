@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from cprsim.figures.pareto import front, pareto
+from cprsim.figures.answer import front, pareto
 from tests.figures.answers import ALL, CASES, PRICED, answers, candidate
 from tests.figures.reading import rendered
 
