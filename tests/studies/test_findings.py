@@ -27,7 +27,6 @@ def test_a_slope_is_the_mean_of_least_squares_by_seed() -> None:
     assert (found.low, found.high) == pytest.approx(
         (np.mean(slopes) - half, np.mean(slopes) + half), rel=1e-4
     )
-    assert found.points == 3
     assert found.up_to == pytest.approx(pls.mean(axis=0).max())
 
 
@@ -48,13 +47,11 @@ def test_what_has_no_slope(pls: np.ndarray, said: str) -> None:
 def test_drops_and_slopes_are_those_the_table_was_made_with() -> None:
     runs = findings.with_drops(study(), "it")
 
-    found = findings.slopes(runs, 5.0)
+    found = findings.slopes(runs)
 
     assert {name: each.auc_drop_per_pls for name, each in found.items()} == pytest.approx(
         {name: slope for name, slope in SLOPES.items() if slope}
     )
-    assert found["cpr-mfu"].points == 2
-    assert findings.slopes(runs, 0.5)["cpr-mfu"].points == 1
     of_vanilla = runs[(runs["policy"] == "cpr-vanilla") & (runs["servers_hit"] == 1)]
     np.testing.assert_allclose(of_vanilla["auc_drop"], 0.02 * of_vanilla["pls"], atol=1e-12)
 
@@ -139,7 +136,7 @@ def test_the_block_can_be_pasted() -> None:
 
     from cprsim.job.accuracy import Accuracy
 
-    found = findings.slopes(findings.with_drops(study(noise=1e-3), "it"), 5.0)
+    found = findings.slopes(findings.with_drops(study(noise=1e-3), "it"))
 
     block = tomllib.loads(accuracy_block(found, 'a "made-up" study'))["accuracy"]
 

@@ -14,8 +14,6 @@ from cprsim.trainer.studies.paired import (
     compare_all,
     enough,
 )
-from cprsim.trainer.studies.predictors import told
-from cprsim.trainer.studies.tables import spread
 from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -72,7 +70,7 @@ def section(first: Study, second: Study) -> str:
 def best(studies: Sequence[Study]) -> str:
     """Return which measure predicts the drop best, a line for each study."""
     return "".join(
-        f"- {_at_first(study.label)}, over {name}: {told(contest)}.\n"
+        f"- {_at_first(study.label)}, over {name}: {contest.best}.\n"
         for study in studies
         for name, contest in findings.contests(study.runs).items()
     )
@@ -104,7 +102,7 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
                 f"{slope.auc_drop_per_pls:.4f} ({slope.low:.4f} to {slope.high:.4f})"
                 for slope in (each[system] for each in lines)
             ),
-            spread(difference),
+            difference.spread,
             f"{difference.adjusted_p:.2g}",
             f"{difference.equal_p:.2g}",
             difference.verdict,
@@ -147,7 +145,7 @@ def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
     count = sum(map(len, held.values()))
     lines = [f"Of {count} differences on {labels[0]}, on {labels[1]}: {', '.join(told) or 'none'}."]
     lines += [
-        f"`{a.first}` over `{a.second}`: {spread(a)} on {labels[0]} ({a.verdict}), {spread(b)} on "
+        f"`{a.first}` over `{a.second}`: {a.spread} on {labels[0]} ({a.verdict}), {b.spread} on "
         f"{labels[1]} ({b.verdict}); {_MEANING[_held(a, b)].format(labels[1])}."
         for a, b in pairs
         if {a.first, a.second} == _CHOSEN

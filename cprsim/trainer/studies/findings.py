@@ -101,12 +101,12 @@ def points(table: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values(["servers_hit", "failures"], kind="stable").reset_index(drop=True)
 
 
-def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str, Slope]:
+def slopes(table: pd.DataFrame) -> dict[str, Slope]:
     """The slope of each system that loses samples, of points that hit one server a failure.
 
-    Those whose mean PLS is at most `linear_up_to`.
+    Those whose mean PLS is at most `LINEAR_UP_TO`.
     """
-    found = _of_systems(table, linear_up_to)
+    found = _of_systems(table, LINEAR_UP_TO)
     return {system: fit_slopes(*by_seed)[0] for system, by_seed in found.items()}
 
 
@@ -222,13 +222,10 @@ def contests(table: pd.DataFrame) -> dict[str, Contest]:
     ):
         lossy = runs[runs.groupby(POINT)["pls"].transform("mean") > 0]
         if lossy.groupby(POINT).ngroups >= _FEWEST_POINTS:
-            of = {name: _points_by_seed(lossy, name) for name in PREDICTORS if _knows(lossy, name)}
-            found[name] = contest(of, _points_by_seed(lossy, "auc_drop"))
+            known = [each for each in PREDICTORS if each in lossy and lossy[each].notna().all()]
+            measures = {each: _points_by_seed(lossy, each) for each in known}
+            found[name] = contest(measures, _points_by_seed(lossy, "auc_drop"))
     return found
-
-
-def _knows(runs: pd.DataFrame, measure: str) -> bool:
-    return measure in runs and bool(runs[measure].notna().all())
 
 
 def _points_by_seed(runs: pd.DataFrame, measure: str) -> Floats:
