@@ -2,29 +2,26 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.owned import owned_folder
-from cprsim.trainer.data.contract import Batch, DataError, DataTable, check_step
+from cprsim.trainer.data.contract import Batch, Data, DataError, DataTable
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Data):
     """Samples in a folder, the last of which are held out; the others are shuffled by `seed`.
 
-    `folder`: where `record` has put them. `samples`, `test_samples`: how many there are to train
-    on, and behind them to test. `dense`: dense features. `tables`: what the columns of
-    `Batch.sparse` look up. `batch_size`: samples of a batch. `seed`: of the order of those to train
-    on. `cycled`: batches to train on: where they are more than the samples make, the same come
-    again and again. By default each comes once.
+    `folder`: where `record` has put them. `seed`: of the order of those to train on. `cycled`:
+    batches to train on: where they are more than the samples make, the same come again and again.
+    By default each comes once. Others: see `Data`.
     """
 
     folder: Path
@@ -39,18 +36,11 @@ class Recorded:
     @property
     def steps(self) -> int:
         """Batches to train on."""
-        return self._once if self.cycled is None else self.cycled
+        return super().steps if self.cycled is None else self.cycled
 
-    @property
-    def test_steps(self) -> int:
-        """Batches held out, in the order of the files."""
-        return self.test_samples // self.batch_size
-
-    def batch(self, step: int) -> Batch:
-        """The batch of that step."""
-        check_step(self, step)
+    def _batch(self, step: int) -> Batch:
         if step < self.steps:
-            first = step % self._once * self.batch_size
+            first = step % super().steps * self.batch_size
             chosen = self._order[first : first + self.batch_size]
         else:
             first = self.samples + (step - self.steps) * self.batch_size
@@ -67,10 +57,6 @@ class Recorded:
                 found.update(hashlib.file_digest(file, "sha256").digest())
         return found.hexdigest()
 
-    @property
-    def _once(self) -> int:
-        return self.samples // self.batch_size
-
     @cached_property
     def _order(self) -> NDArray[np.int64]:
         return np.random.default_rng(self.seed).permutation(self.samples)
@@ -84,10 +70,6 @@ class Recorded:
         )
         tables = len(self.tables)
         return Batch(dense.reshape(count, self.dense), sparse.reshape(count, tables), labels)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return its fields; another process opens the files again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def record(
