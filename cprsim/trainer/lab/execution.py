@@ -16,14 +16,14 @@ _MOST_ATTEMPTS = 100
 class Execution:
     """Trains a job to its end on a cluster, while failures strike that.
 
-    `steps`: of the job. `progress` is called with the steps done.
+    `steps`: of the job. `progress` is called with the steps done and those in all.
 
     `executed`: steps that were trained, those that were rolled back as well. `lost_steps`: steps
     since the last whole checkpoint, summed over servers that return alone: (E4)'s numerator.
     `saved_rows`: of each server, how many rows its saves of chosen rows had.
     """
 
-    def __init__(self, steps: int, plan: Plan, progress: Callable[[int], None]) -> None:
+    def __init__(self, steps: int, plan: Plan, progress: Callable[[int, int], None]) -> None:
         self.steps, self._plan, self._progress = steps, plan, progress
         self.watch = Stopwatch()
         self.step = self.executed = self.lost_steps = self.replaced = 0
@@ -101,7 +101,7 @@ class Execution:
         kind, *facts = said.message
         if kind == "stepped":
             self._did(facts[0])
-            self._progress(self.step)
+            self._progress(self.step, self.steps)
         elif kind == "spent":
             self.watch.reattribute(facts[0])
             self.watch.switch("train")

@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
 from cprsim.contract.actions import Since
-from cprsim.trainer.store.files import Arrays, read_chain, read_small, write_arrays, written
-from cprsim.trainer.store.manifests import File, Manifest, Name, SpoiltError, parsed
+from cprsim.trainer.store.files import (
+    Arrays,
+    File,
+    Manifest,
+    Name,
+    SpoiltError,
+    read_chain,
+    read_manifest,
+    write_arrays,
+    written,
+)
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 _MOST_DELTAS = 2.0
@@ -82,9 +91,9 @@ def _sound(folder: Path, names: Collection[Name]) -> tuple[list[Manifest], list[
     found, spoilt = [], []
     for name in sorted(filter(_is_manifest, names), reverse=True):
         try:
-            found.append(parsed(name.serial, read_small(folder / str(name))))
+            found.append(read_manifest(folder, name))
         except SpoiltError as error:
-            spoilt.append((name.serial, str(folder / str(error))))  # which begins with its name
+            spoilt.append((name.serial, str(error)))
     return found, spoilt
 
 
@@ -165,9 +174,8 @@ class CheckpointStore:
             # Both go with the older checkpoints, unless the base is used from now on.
             self._names |= {name, name._replace(kind="npys")}
             with suppress(SpoiltError, OSError):
-                content = read_small(self.folder / str(name))
                 # Its base, and the delta up to which that has all of a chain.
-                base, *last = parsed(name.serial, content, merged=True).files
+                base, *last = read_manifest(self.folder, name).files
                 size = (self.folder / base.name).stat().st_size
                 if len(last) == 1 and last[0] in chain and size == base.size:
                     return (base, *chain[chain.index(last[0]) + 1 :])

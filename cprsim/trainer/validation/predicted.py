@@ -17,7 +17,6 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
@@ -275,17 +274,6 @@ def _prediction(
     )
 
 
-def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
-    """Updates of each table that each server gets in the first samples, (tables, servers)."""
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
-    counts = np.zeros((len(data.tables), servers))
-    for step in range(min(_LOOKED_AT, data.steps)):
-        on = placement.ids(data.batch(step).sparse) % servers
-        for table, of_table in enumerate(on.T):
-            counts[table] += np.bincount(of_table, minlength=servers)
-    return counts
-
-
 def calibrated(
     scenario: Scenario,
     plans: Mapping[str, Plan],
@@ -306,7 +294,8 @@ def calibrated(
     mapping = scenario.mapping()
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
-    updates = updates_by_server(data, servers)
+    placement = Placement(tuple(table.rows for table in data.tables), servers)
+    updates = placement.updates(data, min(_LOOKED_AT, steps))
     shares = updates.sum(axis=0) / updates.sum()
     mapping["cluster"] |= {"spares": 0, "updates": shares.tolist()}
     if scenario.model is not None and scenario.model.tables is not None:

@@ -19,7 +19,7 @@ from cprsim.machine.rules import learning_lost
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.members import member_seed
 from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
-from cprsim.trainer.scores import auc
+from cprsim.trainer.training import auc
 from tools.counted import SavedRows
 
 Rule = Literal["adagrad", "sgd"]
