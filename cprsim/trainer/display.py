@@ -42,8 +42,7 @@ def validation_table(found: Validation) -> Fitting:
     for compared in found.compared:
         names = [compared.policy]
         for row in compared.seconds():
-            off = f"{'+' * (row.off > 0)}{format_duration(row.off)}"
-            cells = (format_duration(row.predicted), format_duration(row.measured), off)
+            cells = (format_duration(row.predicted), format_duration(row.measured), row.signed)
             name = names.pop() if names else ""
             rows.append((name, row.label, *cells, row.percent(), format_duration(row.noise)))
         for row in compared.counts():

@@ -69,9 +69,10 @@ class Validation:
         repeats: int = 1,
     ) -> None:
         plans, hits = scenario.plans_of(policies), of_job(scenario, seed)
-        self.left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
-        if policies is None and len(self.left_out) < len(plans):
-            plans = {name: plan for name, plan in plans.items() if name not in self.left_out}
+        able = {name: plan for name, plan in plans.items() if is_predictable(plan, hits)}
+        self.left_out = [name for name in plans if name not in able]
+        if policies is None and able:
+            plans = able
         check_predictable(section, plans, hits)
         check_fits(scenario, section)
         self._scenario, self._section, self._seed = scenario, section, seed
@@ -83,7 +84,7 @@ class Validation:
         self._runs = {name: list[Trained]() for name in plans}
         once = sum(each.steps for each in self._rehearsals.values()) + self._steps * len(plans)
         self._total = once * repeats
-        self._loads = [_load()]
+        self._loads = [os.getloadavg()[0]]
 
     def rehearse(self) -> None:
         """Rehearse each policy once."""
@@ -103,7 +104,7 @@ class Validation:
         """Train under each policy once."""
         for name, ran in self._runs.items():
             ran.append(train(self._scenario, self._section, name, self._seed, self._report))
-            self._loads.append(_load())
+            self._loads.append(os.getloadavg()[0])
             self._done += self._steps
 
     @property
@@ -113,7 +114,7 @@ class Validation:
 
     @property
     def load(self) -> Load:
-        """The load of the machine."""
+        """The load of the machine: processes that run or wait for a core, means of a minute."""
         before, *meanwhile = self._loads
         members = self._scenario.cluster.parameter_servers + 2  # the trainer, and the coordinator
         return Load(before, max(meanwhile), processors(), members)
@@ -166,8 +167,3 @@ def validate(
     for _ in range(repeats):
         found.train()
     return found
-
-
-def _load() -> float:
-    """Return the processes that run or wait for a core, mean of the last minute."""
-    return os.getloadavg()[0]
