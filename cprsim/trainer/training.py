@@ -18,10 +18,10 @@ from cprsim.machine.rules import learning_lost
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.trainer.hooks.running_job import MeasuredSpan
-from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
+from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
-from cprsim.trainer.lab.strikes import FailureClock, Strikes
+from cprsim.trainer.lab.strikes import Strikes
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
@@ -114,23 +114,25 @@ def train(
     check_fits(scenario, section)
     data = section.data(scenario, seed)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
-    step_s = scenario.job.useful_time_s / data.steps
     job = Execution(data.steps, plan, progress or (lambda *_: None))
     with owned_folder() as folder:
         servers = scenario.cluster.parameter_servers
         # Of the other policies each process that starts would import the code, one by one.
         alone = scenario.with_policies({policy: scenario.policies[policy]})
         spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
-        times = FailureClock(lambda: job.watch.now_s)
-        if spec.pinned:
-            times = FailureClock(lambda: job.executed, step_s)
         with LocalCluster(spec) as cluster:
-            during = scenario.failures.during_recovery
-            strikes = Strikes(cluster, cursor, times, section, seed, during)
+            strikes = Strikes(
+                cluster,
+                cursor,
+                (lambda: job.executed) if spec.pinned else (lambda: job.watch.now_s),
+                scenario.job.useful_time_s / data.steps if spec.pinned else None,
+                section,
+                seed,
+                scenario.failures.during_recovery,
+            )
             job.run(cluster, strikes)
             _, predicted, labels = job.predict(data.steps, data.steps + data.test_steps)
-            left = job.counts()
-    kept = np.array([left[name] for name in cluster.servers])
+            *kept, steps_kept = job.counts()
     made = spec.placement.updates(data, data.steps).sum(axis=0)
     shares = ((made - kept) / np.maximum(made, 1)).tolist()
     if not np.isfinite(predicted).all():
@@ -147,9 +149,9 @@ def train(
         pls=job.lost_steps / rules.all_samples(job.steps, servers),
         updates_lost=int((made - kept).sum()) / int(made.sum()),
         learning_lost=math.fsum(map(learning_lost, shares)) / servers,
-        dense_lost=1 - left[TRAINER] / job.steps,
+        dense_lost=1 - steps_kept / job.steps,
         failures=strikes.failures,
-        absorbed=strikes.absorbed,
+        absorbed=cursor.absorbed,
         struck=strikes.struck,
         replaced=job.replaced,
         steps=job.steps,

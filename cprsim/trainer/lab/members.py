@@ -157,11 +157,10 @@ class Updates(NamedTuple):
 class Member:
     """A process with hooks, which are made again until it has begun or replaces a lost one."""
 
-    #: Its number among the processes, by which its folder is called, and drawn with.
-    number: int
-
-    def __init__(self, spec: MemberSpec, control: Connection) -> None:
+    def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
         self.spec, self.control = spec, control
+        #: Among the processes; its folder is called by it, and its draws are made with it.
+        self.number = number
         self.ranks = PipeRanks(control)
         self.links: list[Connection] = []
         self._hooks: TrainerHooks[Any] | None = None
@@ -230,8 +229,7 @@ class Server(Member):
     """A server: its rows, how often each was updated, and the link to the trainer."""
 
     def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
-        super().__init__(spec, control)
-        self.number = number
+        super().__init__(spec, control, number)
         self._shard = spec.shard(number)
         #: Saved and loaded with the rows, so they count the updates that rows have not lost.
         self._updates = torch.zeros(len(self._shard), dtype=torch.int32)
@@ -304,9 +302,8 @@ class Server(Member):
 class Trainer(Member):
     """The trainer: the dense part, and links to the servers."""
 
-    def __init__(self, spec: MemberSpec, control: Connection) -> None:
-        super().__init__(spec, control)
-        self.number = spec.servers
+    def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
+        super().__init__(spec, control, number)
         self._model = spec.model()
         self._steps = 0  # in the MLPs: those that were lost for good are not among them
 
@@ -402,13 +399,14 @@ class Trainer(Member):
         self.control.send(("predicted", np.concatenate(predicted), np.concatenate(labels)))
 
 
-def run_member(spec: MemberSpec, server: int | None, control: Connection) -> None:
-    """Be a server of that number, or the trainer, until the coordinator is gone."""
+def run_member(spec: MemberSpec, number: int, control: Connection) -> None:
+    """Be the server of that number, or behind these the trainer, until the coordinator is gone."""
     end_with_parent()
     torch.set_num_threads(1)  # more would spin for cores that other processes use
     warnings.simplefilter("ignore", HooksWarning)  # of plans, and of what a kill has cut short
     with reported(control):
-        member = Trainer(spec, control) if server is None else Server(spec, control, server)
+        is_server = number < spec.servers
+        member = Server(spec, control, number) if is_server else Trainer(spec, control, number)
         control.send(("ready",))
         member.serve()
 

@@ -3,7 +3,7 @@
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
 
-Failures are pinned to steps, on a clock on which only training takes time (`FailureClock`). A
+Failures are pinned to steps, on a clock on which only training takes time (`Strikes`). A
 simulator strikes on the wall clock, on which saves, loads and replacements take time too, other
 times under each policy. So each failure is put at the instant at which the simulated job has
 trained as many steps.
@@ -31,7 +31,7 @@ from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.model import Placement
-from cprsim.trainer.lab.strikes import FailureClock
+from cprsim.trainer.lab.strikes import step_of
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
 from cprsim.trainer.validation.calibration import (
@@ -69,18 +69,17 @@ def pinned(
     up. `cursor_step_s`: time of a step on that clock, s.
     """
     executed = 0
-    times = FailureClock(lambda: executed, cursor_step_s)
     kills: list[Kill] = []
     timeline = AbsoluteTimeline([], [])
     while cursor.next_s < math.inf:
-        due = executed + int(times.steps_until(cursor.next_s))
+        due = max(step_of(cursor.next_s, cursor_step_s), executed)
         spans = _Spans()
         play_against(scenario, policy, timeline, spans)
         at_s = spans.instant(due, step_s, timeline.times_s[-1] if kills else 0.0)
         if at_s is None:
             break
         executed = due
-        now_s = max(times.now_s(), cursor.next_s)
+        now_s = max(executed * cursor_step_s, cursor.next_s)
         kills.append(Kill(executed, cursor.strike()))
         timeline = AbsoluteTimeline([*timeline.times_s, at_s], [each.hit for each in kills])
         cursor.replace(kills[-1].hit, now_s)
