@@ -239,38 +239,26 @@ def predict(
     by_change = any(plan.tracking and plan.tracking.tracker == "scar" for plan in plans.values())
     directions = gradient_directions(data, section) if by_change else None
     found = {}
+    nominal_s = scenario.job.useful_time_s / data.steps
     for name, plan in plans.items():
-        own = {name: calibrations[name]}
-        played = calibrated(scenario, {name: plan}, data, own, directions)
-        found[name] = _prediction(scenario, played, name, plan, own[name], data, seed)
+        calibration = calibrations[name]
+        played = calibrated(scenario, {name: plan}, data, calibrations, directions)
+        cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
+        kills, timeline = pinned(played, name, calibration.step_s, cursor, nominal_s)
+        ledger = play_against(played, name, timeline)
+        seconds = {cause: getattr(ledger, cause) for cause in CAUSES}
+        if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
+            alone = sum(not kill.hit.servers for kill in kills)
+            seconds["load"] += alone * calibration.load_trainer_s
+        counts = {what: getattr(ledger, what) for what in COUNTS}
+        found[name] = Prediction(
+            system=played.policies[name].system,
+            period=period_of(plan, nominal_s),
+            kills=kills,
+            quantities=quantities(seconds, counts, round(ledger.lost / calibration.step_s)),
+        )
     together = calibrated(scenario, plans, data, calibrations, directions)
     return Predicted(together, seed, calibrations, found)
-
-
-def _prediction(
-    scenario: Scenario,
-    modelled: Scenario,
-    name: str,
-    plan: Plan,
-    calibration: Calibration,
-    data: Data,
-    seed: int,
-) -> Prediction:
-    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
-    cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
-    kills, timeline = pinned(modelled, name, step_s, cursor, nominal_s)
-    ledger = play_against(modelled, name, timeline)
-    seconds = {cause: getattr(ledger, cause) for cause in CAUSES}
-    if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
-        alone = sum(not kill.hit.servers for kill in kills)
-        seconds["load"] += alone * calibration.load_trainer_s
-    counts = {what: getattr(ledger, what) for what in COUNTS}
-    return Prediction(
-        system=modelled.policies[name].system,
-        period=period_of(plan, nominal_s),
-        kills=kills,
-        quantities=quantities(seconds, counts, round(ledger.lost / step_s)),
-    )
 
 
 def calibrated(
@@ -318,22 +306,20 @@ def calibrated(
 
 def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str, float]:
     """The block `[costs]`, s."""
-    whole = [
-        of[name].save_s
-        for name, plan in plans.items()
-        if plan.schedules[0].save.blocking and plan.tracking is None
-    ]
-    costs_s = {"save": fmean(whole) if whole else 0.0}
+    saves: list[float] = []
     loads: dict[str, list[float]] = {"load_full": [], "load_partial": []}
     for name, plan in plans.items():
+        if plan.schedules[0].save.blocking and plan.tracking is None:
+            saves.append(of[name].save_s)
         full = plan.recover(lost(1)).rollback == "all"
         loads["load_full" if full else "load_partial"].append(of[name].load_s)
     every = [load_s for each in loads.values() for load_s in each]
-    for name, loads_s in loads.items():
-        costs_s[name] = fmean(loads_s or every)
-    costs_s["reschedule"] = fmean(each.reschedule_s for each in of.values())
-    costs_s["detect"] = fmean(each.detect_s for each in of.values())
-    return costs_s
+    return {
+        "save": fmean(saves) if saves else 0.0,
+        **{name: fmean(loads_s or every) for name, loads_s in loads.items()},
+        "reschedule": fmean(each.reschedule_s for each in of.values()),
+        "detect": fmean(each.detect_s for each in of.values()),
+    }
 
 
 def _of_saves(

@@ -80,7 +80,6 @@ class Validation:
         self._rehearsals = {
             name: Rehearsal(scenario, section, name, plan, hits) for name, plan in plans.items()
         }
-        self._rehearsed = {name: list[Trained]() for name in plans}
         self._runs = {name: list[Trained]() for name in plans}
         once = sum(each.steps for each in self._rehearsals.values()) + self._steps * len(plans)
         self._total = once * repeats
@@ -88,16 +87,14 @@ class Validation:
 
     def rehearse(self) -> None:
         """Rehearse each policy once."""
-        for name, each in self._rehearsals.items():
-            self._rehearsed[name].append(each.carry_out(self._report))
+        for each in self._rehearsals.values():
+            each.carry_out(self._report)
             self._done += each.steps
 
     @cached_property
     def predicted(self) -> Predicted:
         """The predictions, by all rehearsals before the first use of this."""
-        calibrations = {
-            name: each.measured(self._rehearsed[name]) for name, each in self._rehearsals.items()
-        }
+        calibrations = {name: each.measured() for name, each in self._rehearsals.items()}
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
     def train(self) -> None:
