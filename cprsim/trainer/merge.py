@@ -76,7 +76,7 @@ def _merge(folder: Path) -> bool:
         if (folder / str(manifest)).exists():
             return False
         try:
-            arrays = read_chain(folder, newest.files).arrays
+            arrays, _ = read_chain(folder, newest.files)
         except SpoiltError as error:
             if (folder / newest.name).exists():  # else the trainer no longer needs it
                 warnings.warn(f"{error}; the chain is not merged", HooksWarning, stacklevel=2)

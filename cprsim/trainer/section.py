@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
@@ -11,6 +11,7 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, DataError, Planted, Recorded, read_criteo
 
+_S = TypeVar("_S", bound=Section)
 Share = Annotated[float, Field(ge=0, le=1), Part]
 _MOST_ROWS = 100_000  # of a table of Criteo's, by default: 26 of them then fit into 70 MB
 
@@ -114,9 +115,8 @@ class TrainerSection(Section):
             Where it doesn't say how many there are, or of what tables.
         """
         tables = None if scenario.model is None else scenario.model.tables
-        samples = scenario.job.samples
+        samples, found = scenario.job.samples, []
         alike = ("dim", "dtype") if self.files else ("dim", "dtype", "skew")  # as planted
-        found = []
         if self.files is not None and self._recorded is None:
             found.append("trainer.data: is not read yet; use cprsim.trainer.config.opened")
         if tables is None:
@@ -150,7 +150,12 @@ class TrainerSection(Section):
 
 def trainer_section(table: object) -> TrainerSection:
     """The block, checked; raise `ScenarioError` with every fault."""
+    return checked(TrainerSection, {} if table is None else table, "trainer")
+
+
+def checked(kind: type[_S], table: object, name: str) -> _S:
+    """Return a block of that name; raise `ScenarioError` with every fault."""
     try:
-        return TrainerSection.model_validate({} if table is None else table)
+        return kind.model_validate(table)
     except ValidationError as error:
-        raise ScenarioError(*faults(error, TrainerSection, "trainer")) from None
+        raise ScenarioError(*faults(error, kind, name)) from None

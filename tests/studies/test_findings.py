@@ -9,6 +9,7 @@ import pytest
 from cprsim.errors import UsageError
 from cprsim.trainer.studies import findings
 from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies.paired import compare_all
 from cprsim.trainer.studies.slope import fit_slopes
 from tests.studies.made_up import SLOPES, run, study
 
@@ -74,7 +75,7 @@ def test_points_are_means_over_the_seeds() -> None:
 def test_policies_are_compared_where_most_of_them_lost_most_the_best_first() -> None:
     runs = findings.with_drops(study(seeds=8, noise=1e-4), "it")
 
-    found = findings.policy_differences(runs)
+    found = compare_all(findings.compared_aucs(runs))
 
     assert set(findings.compared_at(runs)["failures"]) == {32}
     assert [(each.first, each.second) for each in found] == [

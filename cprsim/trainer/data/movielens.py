@@ -56,9 +56,9 @@ def read_movielens(
     columns = {
         "user": user,
         "film": film,
-        "occupation": _numbered(users["occupation"])[user],
-        "gender": _numbered(users["gender"])[user],
-        "genre": _numbered(films["class"].str.split(" ").str[0])[film],
+        "occupation": pd.factorize(users["occupation"], sort=True)[0][user],
+        "gender": pd.factorize(users["gender"], sort=True)[0][user],
+        "genre": pd.factorize(films["class"].str.split(" ").str[0], sort=True)[0][film],
     }
     rows = [len(users), len(films), *(int(ids.max()) + 1 for ids in [*columns.values()][2:])]
     dense = (_standard(users["age"])[user], _standard(films["release_year"])[film])
@@ -103,11 +103,6 @@ def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     if found.empty or (found[known] == "").any(axis=None):
         raise DataError(f"{path}: has no lines, or one with too few fields")
     return found[columns]
-
-
-def _numbered(values: "pd.Series[str]") -> NDArray[np.int64]:
-    """Each value's place among the distinct ones, in their order."""
-    return np.unique(values.to_numpy(str), return_inverse=True)[1].astype(np.int64)
 
 
 def _standard(values: "pd.Series[str]") -> NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,13 +103,10 @@ def record(
 def _write(blocks: Iterable[Batch], folder: Path) -> tuple[int, int]:
     """Return the numbers of samples and of dense features."""
     count = dense = 0
-    opened = [(folder / name).open("wb") for name in _KINDS]
-    try:
+    with ExitStack() as opened:
+        files = [opened.enter_context((folder / name).open("wb")) for name in _KINDS]
         for block in blocks:
             count, dense = count + len(block.labels), block.dense.shape[1]
-            for file, array, kind in zip(opened, block, _KINDS.values(), strict=True):
+            for file, array, kind in zip(files, block, _KINDS.values(), strict=True):
                 file.write(np.ascontiguousarray(array, kind).data)
-    finally:
-        for file in opened:
-            file.close()
     return count, dense

@@ -353,10 +353,7 @@ class Trainer(Member):
         return batch, Uses(self.spec.placement, batch.sparse)
 
     def _step(self, batch: Batch, uses: Uses) -> None:
-        dense, sparse, labels = batch
-        rows = self._look_up(uses).view(*sparse.shape, -1)
-        of_samples = self._model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
-        gradients = uses.collect(of_samples.reshape(-1, self.spec.dim)).numpy()
+        gradients = self._model.learn(batch, uses, self._look_up(uses)).numpy()
         self._steps += 1
         for link, part in zip(self.links, uses.parts, strict=True):
             # A server that does not take it is found out at the next lookup: the step is done.
@@ -364,7 +361,7 @@ class Trainer(Member):
                 link.send(("update", uses.ids[part], uses.times[part], gradients[part]))
 
     def _look_up(self, uses: Uses) -> Tensor:
-        """Return the row of each use, shape (uses, dim); raises `MemberLostError`."""
+        """Return the distinct rows, shape (rows, dim); raises `MemberLostError`."""
         found = torch.zeros((len(uses.ids), self.spec.dim))
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
             try:
@@ -379,7 +376,7 @@ class Trainer(Member):
                 found[part] = torch.from_numpy(link.recv())
             except (EOFError, OSError):
                 self._leave(server)
-        return uses.spread(found)
+        return found
 
     def _leave(self, silent: int) -> None:
         """Leave what was begun; that server has not answered, unless another is lost."""
@@ -393,7 +390,7 @@ class Trainer(Member):
         predicted, labels = [], []
         for step in range(first, end):
             batch, uses = self._make(step)
-            rows = self._look_up(uses).view(*batch.sparse.shape, -1)
+            rows = uses.spread(self._look_up(uses)).view(*batch.sparse.shape, -1)
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
         self.control.send(("predicted", np.concatenate(predicted), np.concatenate(labels)))

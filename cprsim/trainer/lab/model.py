@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from cprsim.trainer.data.contract import Data
+from cprsim.trainer.data.contract import Batch, Data
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,13 @@ class Dlrm:
         self._parts = [each for layer in layers for each in layer.parameters()]
         # From here on they are views of the vector, and change with it.
         nn.utils.vector_to_parameters(weights, self._parts)
+
+    def learn(self, batch: Batch, uses: Uses, rows: Tensor) -> Tensor:
+        """Take one step on a batch with these distinct rows; return their gradients, as shaped."""
+        dense, sparse, labels = batch
+        looked = uses.spread(rows).view(*sparse.shape, -1)
+        of_uses = self.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
+        return uses.collect(of_uses.reshape(-1, rows.shape[1]))
 
     def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
         """Take one step on a batch; return the gradient of its mean loss by `rows`.

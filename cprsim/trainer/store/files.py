@@ -126,13 +126,6 @@ def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> File:
     return File(path.name, file.size, file.sha256.hexdigest())
 
 
-class ReadRows(NamedTuple):
-    """All rows of a checkpoint; of these, `changed` are other than in its base, or may be."""
-
-    arrays: Arrays
-    changed: NDArray[np.int64]
-
-
 def read_small(path: Path) -> bytes:
     """Return the content of a manifest."""
     with _opened(path) as file:
@@ -154,8 +147,8 @@ def read_manifest(folder: Path, name: Name) -> Manifest:
     return Manifest(said, step, tuple(File(*each) for each in files))
 
 
-def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
-    """All rows of a base with the deltas that follow it."""
+def read_chain(folder: Path, files: Sequence[File]) -> tuple[Arrays, NDArray[np.int64]]:
+    """All rows of a base with the deltas that follow it, and those that may not be the base's."""
     base, *deltas = files
     arrays = _read(folder, base)
     found = [np.empty(0, np.int64)]
@@ -164,7 +157,7 @@ def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
         for array, rows in zip(arrays, changed, strict=True):
             array[ids] = rows
         found.append(ids.astype(np.int64))
-    return ReadRows(tuple(arrays), np.unique(np.concatenate(found)))
+    return tuple(arrays), np.unique(np.concatenate(found))
 
 
 def _read(folder: Path, file: File) -> list[NDArray[Any]]:

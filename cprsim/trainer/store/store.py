@@ -70,14 +70,13 @@ def last_sound(folder: Path, at_most: int) -> ReadCheckpoint | None:
         if step > at_most:
             continue
         try:
-            rows = read_chain(folder, files)
+            arrays, changed = read_chain(folder, files)
         except SpoiltError as error:
             spoilt.append((serial, str(error)))
         else:
             told = tuple(each for number, each in spoilt if number > serial)
-            return ReadCheckpoint(
-                serial, step, rows.arrays, sum(f.size for f in files), rows.changed, told
-            )
+            size = sum(each.size for each in files)
+            return ReadCheckpoint(serial, step, arrays, size, changed, told)
     return None
 
 
@@ -190,7 +189,7 @@ class CheckpointStore:
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
-        base = self._write_rows(serial, read_chain(self.folder, chain.files).arrays)
+        base = self._write_rows(serial, read_chain(self.folder, chain.files)[0])
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_rows(self, serial: int, arrays: Arrays) -> File:

@@ -163,11 +163,6 @@ def compared_at(table: pd.DataFrame) -> pd.DataFrame:
     return struck[(struck[at] == best[at]).all(axis=1)]
 
 
-def policy_differences(table: pd.DataFrame) -> list[PairedDifference]:
-    """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
-    return compare_all(compared_aucs(table))
-
-
 def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
     """AUC of each policy at `compared_at`, shape (seeds,), the most accurate policy first."""
     aucs = compared_at(table).pivot_table(values="auc", index="seed", columns="policy")

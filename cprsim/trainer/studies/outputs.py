@@ -10,7 +10,7 @@ import pandas as pd
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.trainer.studies import findings
-from cprsim.trainer.studies.paired import EQUAL_WITHIN
+from cprsim.trainer.studies.paired import EQUAL_WITHIN, compare_all
 from cprsim.trainer.studies.slope import Slope
 
 #: Files of `cprsim study --out`, next to the folder of runs.
@@ -124,7 +124,7 @@ def _predictors(runs: pd.DataFrame) -> list[_Row]:
 
 def _differences(runs: pd.DataFrame) -> list[_Row]:
     """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
-    policies, servers = findings.policy_differences(runs), findings.share_differences(runs)
+    policies, servers = compare_all(findings.compared_aucs(runs)), findings.share_differences(runs)
     return [
         (
             what,

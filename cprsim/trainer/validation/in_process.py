@@ -26,19 +26,17 @@ class InProcess:
 
     def __init__(self, data: Data, section: TrainerSection, servers: int, seed: int) -> None:
         spec = ModelSpec(data, section, servers, seed)
-        self._data, self._dim, self.placement = data, spec.dim, spec.placement
+        self._data, self.placement = data, spec.placement
         self.shards, self.model = [spec.shard(each) for each in range(servers)], spec.model()
 
     def step(self, number: int) -> list[Updates]:
         """Train on a batch of the samples; what that did on each server."""
-        dense, sparse, labels = self._data.batch(number)
-        uses = Uses(self.placement, sparse)
+        batch = self._data.batch(number)
+        uses = Uses(self.placement, batch.sparse)
         ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
         parts = list(zip(self.shards, uses.parts, strict=True))
         rows = torch.cat([shard.lookup(ids[part]) for shard, part in parts])
-        looked = uses.spread(rows).view(*sparse.shape, self._dim)
-        of_uses = self.model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
-        gradients = uses.collect(of_uses.reshape(-1, self._dim))
+        gradients = self.model.learn(batch, uses, rows)
         for shard, part in parts:
             shard.update(ids[part], gradients[part])
         return [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
