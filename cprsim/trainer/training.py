@@ -83,20 +83,10 @@ def train(
 ) -> Trained:
     """Train a scenario for real.
 
-    Parameters
-    ----------
-    scenario
-        Its failures strike processes; its costs are for the policy to plan with.
-    section
-        Its block `[trainer]`.
-    policy
-        Name of one of its policies.
-    seed
-        Of the samples, the model, the failures, and what the trackers draw.
-    progress
-        Called in this process as steps are done.
-    timeline
-        Of the failures, in place of the scenario's own.
+    `scenario`: its failures strike processes; its costs are for the policy to plan with. `section`:
+    its block `[trainer]`. `policy`: the name of one of its policies. `seed`: of the samples, the
+    model, the failures, and what the trackers draw. `progress`: called in this process as steps are
+    done. `timeline`: of the failures, in place of the scenario's own.
 
     Raises
     ------
@@ -121,15 +111,7 @@ def train(
         alone = scenario.with_policies({policy: scenario.policies[policy]})
         spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
         with LocalCluster(spec) as cluster:
-            strikes = Strikes(
-                cluster,
-                cursor,
-                (lambda: job.executed) if spec.pinned else (lambda: job.watch.now_s),
-                scenario.job.useful_time_s / data.steps if spec.pinned else None,
-                section,
-                seed,
-                scenario.failures.during_recovery,
-            )
+            strikes = Strikes(cluster, cursor, lambda: job.watch.now_s, lambda: job.executed, spec)
             job.run(cluster, strikes)
             _, predicted, labels = job.predict(data.steps, data.steps + data.test_steps)
             *kept, steps_kept = job.counts()

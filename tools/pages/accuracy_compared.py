@@ -14,6 +14,7 @@ from cprsim.trainer.studies.paired import (
     compare_all,
     enough,
 )
+from cprsim.trainer.studies.slope import seed_slopes
 from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -92,7 +93,10 @@ def _shared(*tables: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
     lines = [findings.slopes(each) for each in runs]
-    by_seed = [findings.slopes_by_seed(each) for each in runs]
+    by_seed = [
+        {system: seed_slopes(*of)[:, 0] for system, of in findings.by_system(each).items()}
+        for each in runs
+    ]
     systems = [system for system in lines[0] if system in lines[1]]
     found = compare([(*labels, by_seed[0][each] - by_seed[1][each]) for each in systems])
     rows = [

@@ -1,25 +1,17 @@
 """A source of samples: batches, their tables, their number, a test set."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import CprsimError
+from cprsim.job.workload import Table
 
 
 class DataError(CprsimError):
     """Samples that can't be read: which file, which line, why, and the way out."""
-
-
-@dataclass(frozen=True)
-class DataTable:
-    """An embedding table that samples look up one row of; `dim` numbers a row."""
-
-    name: str
-    rows: int
-    dim: int
 
 
 class Batch(NamedTuple):
@@ -38,15 +30,15 @@ class Data:
     dataclasses: small to send to another process, which gets the same batches from its copy.
 
     `samples`, `test_samples`: to train on, and held out. `batch_size`: samples of a batch. `seed`:
-    of whatever is drawn. `tables`: in the order of the columns of `Batch.sparse`. `dense`: columns
-    of `Batch.dense`.
+    of whatever is drawn. `tables`: embedding tables, each of which a sample looks up one row of, in
+    the order of the columns of `Batch.sparse`. `dense`: columns of `Batch.dense`.
     """
 
     samples: int
     test_samples: int
     batch_size: int
     seed: int
-    tables: tuple[DataTable, ...]
+    tables: tuple[Table, ...]
     dense: int
 
     @property

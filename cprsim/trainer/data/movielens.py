@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.trainer.data.contract import Batch, DataError, DataTable
+from cprsim.job.workload import Table
+from cprsim.trainer.data.contract import Batch, DataError
 from cprsim.trainer.data.recorded import Recorded, record
 
 #: Of the shuffling that says which samples are held out: the same ones for every seed.
@@ -27,16 +28,9 @@ def read_movielens(
 ) -> Recorded:
     """Read 100,000 ratings of films; a label is 1 for 4 or 5 stars.
 
-    Parameters
-    ----------
-    folder
-        A new one, for the samples as arrays.
-    source
-        The folder of `ml-100k.inter`, `.user` and `.item`; that of the installed recbole without.
-    dim
-        Numbers of a row.
-    how
-        As for `record`; the ratings held out are drawn at random, the same ones for every seed.
+    `folder`: a new one, for the samples as arrays. `source`: the folder of `ml-100k.inter`, `.user`
+    and `.item`; that of the installed recbole without. `dim`: numbers of a row. `how`: as for
+    `record`; the ratings held out are drawn at random, the same ones for every seed.
 
     Notes
     -----
@@ -66,7 +60,8 @@ def read_movielens(
     order = np.random.default_rng(_SPLIT).permutation(labels.size)
     sparse = np.stack([*columns.values()], axis=1)
     block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
-    tables = tuple(DataTable(*each, dim) for each in zip(columns, rows, strict=True))
+    sizes = zip(columns, rows, strict=True)
+    tables = tuple(Table(name=name, rows=each, dim=dim) for name, each in sizes)
     return record([block], Path(folder), tables, **how)
 
 

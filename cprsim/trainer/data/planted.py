@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.job.workload import Table
 from cprsim.rows.skew import Skew
-from cprsim.trainer.data.contract import Batch, Data, DataTable
+from cprsim.trainer.data.contract import Batch, Data
 
 #: Rows of the tables, if nobody says: three large ones, three of middle size and two small ones,
 #: about the spread of Criteo's, at a size that 100,000 samples can teach something about.
@@ -53,10 +54,11 @@ class Planted(Data):
                 )
 
     @cached_property
-    def tables(self) -> tuple[DataTable, ...]:  # type: ignore[override]
+    def tables(self) -> tuple[Table, ...]:  # type: ignore[override]
         """`table0` and so on."""
         return tuple(
-            DataTable(f"table{number}", rows, self.dim) for number, rows in enumerate(self.rows)
+            Table(name=f"table{number}", rows=rows, dim=self.dim)
+            for number, rows in enumerate(self.rows)
         )
 
     def _batch(self, step: int) -> Batch:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.owned import owned_folder
-from cprsim.trainer.data.contract import Batch, Data, DataError, DataTable
+from cprsim.job.workload import Table
+from cprsim.trainer.data.contract import Batch, Data, DataError
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 
@@ -29,7 +30,7 @@ class Recorded(Data):
     samples: int
     test_samples: int
     dense: int
-    tables: tuple[DataTable, ...]
+    tables: tuple[Table, ...]
     batch_size: int = 512
     seed: int = 0
     cycled: int | None = None
@@ -76,7 +77,7 @@ class Recorded(Data):
 def record(
     blocks: Iterable[Batch],
     folder: Path,
-    tables: tuple[DataTable, ...],
+    tables: tuple[Table, ...],
     test_share: float = 0.1,
     batch_size: int = 512,
     seed: int = 0,

@@ -46,7 +46,7 @@ class ModelSpec:
     @cached_property
     def placement(self) -> Placement:
         """The placement of rows on servers."""
-        return Placement(tuple(table.rows for table in self.data.tables), self.servers)
+        return Placement.of(self.data, self.servers)
 
     @property
     def dim(self) -> int:

@@ -30,6 +30,11 @@ class Placement:
     rows: tuple[int, ...]
     servers: int
 
+    @classmethod
+    def of(cls, data: Data, servers: int) -> "Placement":
+        """Return the placement of the tables of some samples."""
+        return cls(tuple(table.rows for table in data.tables), servers)
+
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
         """The number of the first row of each table, shape (tables,)."""

@@ -10,21 +10,20 @@ from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import ROUNDING
 from cprsim.trainer.lab.cluster import LocalCluster
-from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.lab.members import MemberSpec
 
 
 class Strikes:
     """Carries out the failures of a timeline on a cluster, and counts them.
 
     They are due by the real clock, or pinned to steps. Pinned, they come before the step that their
-    instant falls into, and only training takes time, `step_s` a step. So the same kills hit the
-    same states on any machine, and the job of a simulator in which saves, loads and replacements
-    take no time is the same as this one, if failures fall between steps.
+    instant falls into, and only training takes time. So the same kills hit the same states on any
+    machine, and the job of a simulator in which saves, loads and replacements take no time is the
+    same as this one, if failures fall between steps.
 
-    `now`: gives seconds, or if they are pinned the steps that were trained, those that were rolled
-    back as well. `step_s`: of a step, s; None on the real clock. `section`: which failures stop
-    processes, or wait for a save or a load; `seed`: of what each does. `during_recovery`: whether
-    one can strike while replacements load.
+    `clock_s`: gives the seconds since the start. `executed`: gives the steps that were trained,
+    those that were rolled back as well. `spec`: of the processes: its section says which failures
+    stop processes, or wait for a save or a load.
 
     `failures`: how many have struck. `struck`: how many processes they have hit.
     """
@@ -33,14 +32,13 @@ class Strikes:
         self,
         cluster: LocalCluster,
         cursor: Cursor,
-        now: Callable[[], float],
-        step_s: float | None,
-        section: TrainerSection,
-        seed: int,
-        during_recovery: bool,
+        clock_s: Callable[[], float],
+        executed: Callable[[], int],
+        spec: MemberSpec,
     ) -> None:
-        self._cluster, self._cursor, self._now, self._step_s = cluster, cursor, now, step_s
-        self._section, self._seed, self._during_recovery = section, seed, during_recovery
+        self._cluster, self._cursor, self._spec, self._section = cluster, cursor, spec, spec.section
+        self._clock_s, self._executed = clock_s, executed
+        self._step_s = spec.scenario.job.useful_time_s / spec.data.steps
         self._last_s = 0.0
         self._unplaced: set[int] = set()  # of those hit, who has not been placed again
         self._stopped = False  # no failure comes before the job can be hit again
@@ -53,14 +51,14 @@ class Strikes:
     @property
     def wait_s(self) -> float:
         """The time to wait for the next one, s; infinite where waiting brings none."""
-        return max(self._cursor.next_s - self._now(), 0.0) if self._step_s is None else math.inf
+        return math.inf if self._spec.pinned else max(self._cursor.next_s - self._clock_s(), 0.0)
 
     @property
     def steps_ahead(self) -> float:
         """Steps that may be trained before the next one."""
-        if self._step_s is None or self._cursor.next_s == math.inf:
+        if not self._spec.pinned or self._cursor.next_s == math.inf:
             return math.inf
-        return max(step_of(self._cursor.next_s, self._step_s) - self._now(), 0)
+        return max(step_of(self._cursor.next_s, self._step_s) - self._executed(), 0)
 
     @property
     def due(self) -> bool:
@@ -77,7 +75,7 @@ class Strikes:
         self._last_s = max(self._cursor.next_s, self._last_s)
         hit = self._cursor.strike()
         self._stopped = True
-        draw, of_hang = np.random.default_rng((self._seed, self.failures)).random(2)
+        draw, of_hang = np.random.default_rng((self._spec.seed, self.failures)).random(2)
         if draw < self._section.saving:
             self._when_saving = hit
             return
@@ -100,7 +98,7 @@ class Strikes:
         new = self._unplaced.intersection(members)
         self._unplaced.difference_update(members)
         self._cursor.replace(self._cluster.hit(new), self._now_s)
-        if self._during_recovery:
+        if self._spec.scenario.failures.during_recovery:
             self.recovered()
         if self._when_loading is not None:
             hit, self._when_loading = self._when_loading, None
@@ -114,8 +112,8 @@ class Strikes:
 
     @property
     def _now_s(self) -> float:
-        now_s = self._now() if self._step_s is None else self._now() * self._step_s
-        return max(now_s, self._last_s)
+        pinned_s = self._executed() * self._step_s
+        return max(pinned_s if self._spec.pinned else self._clock_s(), self._last_s)
 
     def _hit(self, hit: Hit, how: Signals) -> None:
         self.failures += 1

@@ -281,8 +281,7 @@ def calibrated(
     mapping = scenario.mapping()
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
-    updates = placement.updates(data, min(_LOOKED_AT, steps))
+    updates = Placement.of(data, servers).updates(data, min(_LOOKED_AT, steps))
     shares = updates.sum(axis=0) / updates.sum()
     mapping["cluster"] |= {"spares": 0, "updates": shares.tolist()}
     if scenario.model is not None and scenario.model.tables is not None:

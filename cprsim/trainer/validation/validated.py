@@ -25,9 +25,6 @@ from cprsim.trainer.validation.predicted import (
     predict,
 )
 
-#: Called with the predictions, before anything is trained.
-Announce = Callable[[Predicted], None]
-
 
 class Validation:
     """Real runs of a scenario compared with their predictions, step by step.
@@ -36,22 +33,13 @@ class Validation:
     turns over a longer time see many of its paces. So several validations are rehearsed in turns,
     then predicted, then trained in turns.
 
-    Parameters
-    ----------
-    scenario, section
-        As for `train`; failures have to be pinned to steps.
-    policies
-        Names of the scenario's policies; by default all that can be predicted.
-    seed, progress
-        As for `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are
-        those of all runs, rehearsals included.
-    repeats
-        How often each policy is going to be rehearsed, and then trained.
+    `scenario`, `section`: as for `train`; failures have to be pinned to steps. `policies`: names of
+    the scenario's policies; by default all that can be predicted. `seed`, `progress`: as for
+    `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are those of
+    all runs, rehearsals included. `repeats`: how often each policy is going to be rehearsed, and
+    then trained.
 
-    Attributes
-    ----------
-    left_out
-        Policies that can't be predicted yet, if `policies` was not given.
+    `left_out`: policies that can't be predicted yet, if `policies` was not given.
 
     Raises
     ------
@@ -147,7 +135,7 @@ def validate(
     seed: int = 0,
     progress: Progress | None = None,
     repeats: int = 1,
-    announce: Announce | None = None,
+    announce: Callable[[Predicted], None] = lambda _: None,
 ) -> Validation:
     """Predict real runs, call `announce` with the predictions, and do the runs.
 
@@ -158,9 +146,7 @@ def validate(
     found = Validation(scenario, section, policies, seed, progress, repeats)
     for _ in range(repeats):
         found.rehearse()
-    predicted = found.predicted  # before anything is trained
-    if announce is not None:
-        announce(predicted)
+    announce(found.predicted)  # before anything is trained
     for _ in range(repeats):
         found.train()
     return found

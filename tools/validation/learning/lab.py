@@ -156,7 +156,7 @@ def trained(
     priority
         Whether saves are of portions of the most used rows, eight times as often (MFU).
     """
-    placement = Placement(tuple(each.rows for each in data.tables), SERVERS)
+    placement = Placement.of(data, SERVERS)
     of_dense, of_rows = RATES[rule]
     dim, rows_kind, dense_kind = data.tables[0].dim, Shard, Dlrm
     if rule == "sgd":
