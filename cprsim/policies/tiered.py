@@ -8,25 +8,13 @@ from pydantic import Field, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.schema import Part, Rate, Seconds, Section
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Chains,
-    Context,
-    Groups,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Schedule,
-    Setting,
-    Tier,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case, Groups
 from cprsim.contract.failure_kinds import kinds
+from cprsim.contract.plan import Chains, Plan, Schedule
+from cprsim.contract.policy import Context, Interval, Policy, Setting
 from cprsim.job.derived import OwnCost, snapshot
-from cprsim.job.tiers import Medium
+from cprsim.job.tiers import REMOTE, Medium, Tier
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s
 

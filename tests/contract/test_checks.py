@@ -6,24 +6,12 @@ from typing import Any
 import pytest
 
 import cprsim
-from cprsim.contract import (
-    REMOTE,
-    Always,
-    Clock,
-    Failed,
-    Loss,
-    Plan,
-    Recover,
-    Redundancy,
-    Save,
-    Schedule,
-    Tier,
-    Tracking,
-    Train,
-    every,
-)
+from cprsim.contract.actions import Clock, Failed, Loss, Recover, Save, Train
+from cprsim.contract.answers import Always
 from cprsim.contract.checks import STUCK, answer_flaw, flaw_of
+from cprsim.contract.plan import Plan, Redundancy, Schedule, Tracking, every
 from cprsim.errors import RunError, ScenarioError
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import Full
 from cprsim.sim.engine import play
 from cprsim.trainer.support import LAB

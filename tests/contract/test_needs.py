@@ -4,25 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from cprsim.contract import (
-    REMOTE,
-    Always,
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Always
+from cprsim.contract.needs import TRAINER_NEEDS, deployment_fault, needs_of, trainer_need
+from cprsim.contract.plan import (
     Chains,
     Differences,
     Growing,
     Plan,
-    Recover,
     Redundancy,
     Rotation,
     Rotations,
-    Save,
     Schedule,
-    Tier,
     Tracking,
     Verification,
     every,
 )
-from cprsim.contract.needs import TRAINER_NEEDS, deployment_fault, needs_of, trainer_need
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.trainer.support import HOOKS
 from tests.contract.test_memory import job
 

@@ -3,9 +3,9 @@
 import pytest
 
 from cprsim.contract import Always, Plan, Recover, every
-from cprsim.trainer.support import LAB
 from cprsim.trainer.hooks import running_job
 from cprsim.trainer.hooks.running_job import RunningJob
+from cprsim.trainer.support import LAB
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 
 AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
