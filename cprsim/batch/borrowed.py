@@ -88,19 +88,11 @@ def _column(column: Any) -> tuple[Any, int]:
 
 
 class Borrowed(types.Type):
-    """Consecutive rows or numbers of one type."""
+    """Consecutive rows or numbers of one type, or lists of numbers of equal length (`width`)."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
         super().__init__(name=f"Borrowed({of})")
-
-
-class BorrowedLists(types.Type):
-    """Lists of equal length, of numbers of one type."""
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-        super().__init__(name=f"BorrowedLists({of})")
 
 
 class BorrowedBundle(types.Type):
@@ -121,13 +113,9 @@ class _PlaceModel(models.PrimitiveModel):
 @register_model(Borrowed)
 class _BorrowedModel(models.StructModel):
     def __init__(self, manager: Any, kind: Borrowed) -> None:
-        super().__init__(manager, kind, [("data", types.voidptr), ("count", types.intp)])
-
-
-@register_model(BorrowedLists)
-class _BorrowedListsModel(models.StructModel):
-    def __init__(self, manager: Any, kind: BorrowedLists) -> None:
-        members = [("data", types.voidptr), ("count", types.intp), ("width", types.intp)]
+        members = [("data", types.voidptr), ("count", types.intp)]
+        if isinstance(kind.of, Borrowed):
+            members.append(("width", types.intp))
         super().__init__(manager, kind, members)
 
 
@@ -154,7 +142,7 @@ def borrow(_typing: Any, arrays: Any) -> Any:
 
 def _lent(array: Any) -> Any:
     of = RowPlace(_KINDS[array.dtype]) if array.dtype in _KINDS else array.dtype
-    return (Borrowed if array.ndim == 1 else BorrowedLists)(of)
+    return Borrowed(of if array.ndim == 1 else Borrowed(of))
 
 
 def _size(context: Any, of: Any) -> int:
@@ -255,11 +243,7 @@ def _set_column(context: Any, builder: Any, called: Any, arguments: Any, name: s
 class _Getting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         elements, index = arguments
-        if not isinstance(index, types.Integer):
-            return None
-        if isinstance(elements, BorrowedLists):
-            return signature(Borrowed(elements.of), elements, types.intp)
-        if not isinstance(elements, Borrowed):
+        if not isinstance(index, types.Integer) or not isinstance(elements, Borrowed):
             return None
         # One type for all integers, or many functions are compiled twice.
         whole = isinstance(elements.of, types.Integer)
@@ -279,7 +263,7 @@ class _Setting(AbstractTemplate):
 class _Counting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         (elements,) = arguments
-        if isinstance(elements, Borrowed | BorrowedLists):
+        if isinstance(elements, Borrowed):
             return signature(types.intp, elements)
         return None
 
@@ -288,22 +272,17 @@ class _Counting(AbstractTemplate):
 def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     elements = called.args[0]
     given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
+    if isinstance(elements.of, Borrowed):
+        found = cgutils.create_struct_proxy(elements.of)(context, builder)
+        first = builder.mul(arguments[1], given.width)
+        found.data = _place(context, builder, elements.of.of, given.data, first)
+        found.count = given.width
+        return found._getvalue()
     place = _place(context, builder, elements.of, given.data, arguments[1])
     if isinstance(elements.of, RowPlace):
         return place
     number = _get_number(context, builder, elements.of, place)
     return context.cast(builder, number, elements.of, called.return_type)
-
-
-@lower_builtin(operator.getitem, BorrowedLists, types.Integer)
-def _get_list(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-    elements = called.args[0]
-    given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
-    found = cgutils.create_struct_proxy(Borrowed(elements.of))(context, builder)
-    first = builder.mul(arguments[1], given.width)
-    found.data = _place(context, builder, elements.of, given.data, first)
-    found.count = given.width
-    return found._getvalue()
 
 
 @lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)
@@ -321,6 +300,5 @@ def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
 
 
 @lower_builtin(len, Borrowed)
-@lower_builtin(len, BorrowedLists)
 def _length(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return cgutils.create_struct_proxy(called.args[0])(context, builder, arguments[0]).count
