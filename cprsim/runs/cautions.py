@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import counted, format_duration
-from cprsim.contract.memory import memory_fault
 from cprsim.failures.causes import Part
 from cprsim.failures.replay import TraceReplay
+from cprsim.runs.memory import memory_fault
 from cprsim.runs.selection.intervals import LEAST_MET
 from cprsim.scenario import Scenario
 

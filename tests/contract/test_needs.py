@@ -22,7 +22,7 @@ from cprsim.contract.plan import (
 )
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.trainer.support import HOOKS
-from tests.contract.test_memory import job
+from tests.test_memory import job
 
 PLAIN = Plan("full", every(10.0), Always(Recover("all")))
 SMALL = Save(portion=0.125, writes=0.6)
