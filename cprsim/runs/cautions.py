@@ -134,7 +134,7 @@ def _is_told(scenario: Scenario, part: Part, cost: str) -> bool:
 
 def _processes(scenario: Scenario) -> float:
     """Return the share of failures that leave the nodes."""
-    return scenario.failure_model.severity_shares.get("process", 0.0)
+    return scenario.failure_model.process.severity_shares.get("process", 0.0)
 
 
 def _can_fail(scenario: Scenario) -> bool:
