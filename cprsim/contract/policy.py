@@ -72,9 +72,6 @@ class Context:
     detect_s: float = 0.0
     reschedule_s: float = 0.0
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
-    expectations: dict[object, object] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     @property
     def save_s(self) -> float:
@@ -261,10 +258,12 @@ class Policy(Section):
             raise PolicyError(f"{self.known_as()}: its plan() raised {told(error)}") from error
         if flaw:
             raise PolicyError(f"{self.known_as()}: its plan() returned {flaw}")
-        said = self._said(context)
-        if any(getattr(plan, name) != value for name, value in said.items()):
-            plan = replace(plan, **said)
-        return self.answered(plan, context)
+        given = {name: getattr(self, name) for name in ("after_void", "keep", "checksum")}
+        if self.verify_every is not None:
+            verify_s = context.costs.costs.verify_s
+            given["verifies"] = Verification(self.verify_every, verify_s)
+        given = {name: value for name, value in given.items() if value is not None}
+        return self.answered(replace(plan, **given) if given else plan, context)
 
     def answered(self, plan: Plan, context: Context) -> Plan:
         """That plan with what it answers notices with, if anything."""
@@ -292,19 +291,6 @@ class Policy(Section):
             answered = sum(kind.share for kind in kinds(context) if kind.loss.drains_to(ready))
         answered *= notices.recall
         return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
-
-    def _said(self, context: Context) -> dict[str, Any]:
-        """Return the parts of the plan that come from the keys of all policies."""
-        verifies = None
-        if self.verify_every is not None:
-            verifies = Verification(self.verify_every, context.costs.costs.verify_s)
-        said = {
-            "after_void": self.after_void,
-            "verifies": verifies,
-            "keep": self.keep,
-            "checksum": self.checksum,
-        }
-        return {name: value for name, value in said.items() if value is not None}
 
 
 _RULES = ("optimal", "exact")
