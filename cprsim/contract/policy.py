@@ -297,24 +297,17 @@ _RULES = ("optimal", "exact")
 _NEVER = "never"
 
 
-def _parse_interval(value: object, checked: Any) -> str | float:
-    if value in _RULES:
+def _parsed(value: object, checked: Any, *, rules: tuple[str, ...] = ()) -> str | float:
+    """Return an interval; `rules`: what it may be but a duration or none."""
+    if value in rules:
         return str(value)
-    return _parsed(value, checked, "'optimal', 'exact' or 'never'")
-
-
-def _parse_given(value: object, checked: Any) -> float:
-    return _parsed(value, checked, "'never'")
-
-
-def _parsed(value: object, checked: Any, others: str) -> float:
-    """An interval; `others`: what it may be but a duration."""
     if value == _NEVER:
         return units.AsWritten(math.inf, _NEVER)
     try:
         interval_s = units.parse_duration(value)
     except ValueError as error:
-        raise ValueError(f"{error}; or {others}") from None
+        others = [", ".join(map(repr, rules)), repr(_NEVER)]
+        raise ValueError(f"{error}; or {' or '.join(filter(None, others))}") from None
     if interval_s <= 0:
         raise ValueError(f"{value!r} is out of range: an interval must be > 0")
     return units.AsWritten(checked(interval_s), str(value))
@@ -329,14 +322,14 @@ def _interval_text(value: str | float, info: SerializationInfo) -> str:
 #: A checkpoint interval: seconds of training, infinite for none, or the rule that finds it.
 Interval = Annotated[
     str | float,
-    WrapValidator(_parse_interval),
+    WrapValidator(lambda value, checked: _parsed(value, checked, rules=_RULES)),
     PlainSerializer(_interval_text),
     WithJsonSchema({"anyOf": [{"enum": [*_RULES, _NEVER]}, A_DURATION]}),
 ]
 #: One that no rule finds.
 GivenInterval = Annotated[
     float,
-    WrapValidator(_parse_given),
+    WrapValidator(_parsed),
     PlainSerializer(_interval_text),
     WithJsonSchema({"anyOf": [{"const": _NEVER}, A_DURATION]}),
 ]
