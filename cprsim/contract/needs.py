@@ -66,7 +66,7 @@ def needs_of(plan: Plan, twins: bool = True) -> list[str]:
         held = "copies" if redundancy.data == 1 else "parities"
         found[held] = f"{held} on other servers"
     for loss in _LOSSES:
-        found |= _of_answer(plan.recover(loss), loss, plan)
+        found |= needs_of_answer(plan.recover(loss), loss, plan)
     places = [tier.name for tier in plan.tiers if tier.name not in _known(plan)]
     chosen = tracking is None or tracking.tracker in BY_USE
     found |= _asked(
@@ -79,22 +79,13 @@ def needs_of(plan: Plan, twins: bool = True) -> list[str]:
         trackers=(not chosen, f"rows chosen by {tracking and tracking.tracker!r}"),
     )
     for schedule in plan.schedules:
-        for need, words in _of_save(schedule.save, plan).items():
+        for need, words in needs_of_save(schedule.save, plan).items():
             found.setdefault(need, words)  # the plan's words name all of its places
     return list(found.values())
 
 
-def needs_of_save(save: Save, plan: Plan) -> list[str]:
-    """Return the needs of a save by that plan."""
-    return list(_of_save(save, plan).values())
-
-
-def needs_of_answer(answer: Recover, loss: Loss, plan: Plan) -> list[str]:
-    """Return the needs of an answer of that plan to a loss."""
-    return list(_of_answer(answer, loss, plan).values())
-
-
-def _of_save(save: Save, plan: Plan) -> dict[str, str]:
+def needs_of_save(save: Save, plan: Plan) -> dict[str, str]:
+    """Return the needs of a save by that plan, by kind."""
     # The trainer sees how many rows were modified, or how many a tracker finds to choose.
     chosen = plan.tracking is not None
     resized = not save.expects and not chosen and (save.writes != 1 or save.reads != 1)
@@ -109,7 +100,8 @@ def _of_save(save: Save, plan: Plan) -> dict[str, str]:
     )
 
 
-def _of_answer(answer: Recover, loss: Loss, plan: Plan) -> dict[str, str]:
+def needs_of_answer(answer: Recover, loss: Loss, plan: Plan) -> dict[str, str]:
+    """Return the needs of an answer of that plan to a loss, by kind."""
     named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
     places = named.difference(_known(plan))
     rebuilds = answer.made_anew and loss.servers and plan.redundancy is None

@@ -87,6 +87,7 @@ class CheckedController:
         self._check(needs_of_answer(answer, loss, self._plan), answer)
         return answer
 
-    def _check(self, lacks: list[str], said: Save | Recover) -> None:
-        if lacks:
-            raise RunError(f"{' and '.join(lacks)} can be simulated but not {self._done}: {said}")
+    def _check(self, needs: dict[str, str], said: Save | Recover) -> None:
+        if needs:
+            lacks = " and ".join(needs.values())
+            raise RunError(f"{lacks} can be simulated but not {self._done}: {said}")
