@@ -194,11 +194,6 @@ class FailureModel:
         silent = self.spec.silent
         return math.inf if silent is None else silent.expected_s
 
-    @property
-    def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
-        """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
-        return self.process.causes
-
     def mean_time_s(
         self,
         part: Part,
@@ -218,8 +213,3 @@ class FailureModel:
             weights += weight
             weight_s += weight * mean_s(otherwise_s if own is None else own)
         return weight_s / weights if weights else otherwise_s
-
-    @cached_property
-    def severity_shares(self) -> dict[Severity, float]:
-        """Share of failures of each severity; they add up to 1."""
-        return self.process.severity_shares

@@ -6,18 +6,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Chains,
-    Choice,
-    Context,
-    Plan,
-    Save,
-    Setting,
-    Tracking,
-    every,
-)
+from cprsim.contract.actions import Save
+from cprsim.contract.plan import Chains, Plan, Tracking, every
+from cprsim.contract.policy import Choice, Context, Setting
 from cprsim.job.derived import OwnCost, tracked_rows
+from cprsim.job.tiers import REMOTE
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.lost import LostShare
 from cprsim.rows.model import PartialSaves, RowModel

@@ -111,8 +111,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
             notices=self.failures.notice,
-            severities=failures.severity_shares,
-            causes=failures.causes,
+            severities=failures.process.severity_shares,
+            causes=failures.process.causes,
             detect_s=failures.mean_time_s("detect", self.costs.detect_s),
             reschedule_s=failures.mean_time_s(
                 "repair",

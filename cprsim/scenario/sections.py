@@ -272,7 +272,7 @@ def _restart_faults(
             if value is not None
         ]
     in_place = cluster.cured_in_place
-    if not any(model.severity_shares.get(each) for each in in_place):
+    if not any(model.process.severity_shares.get(each) for each in in_place):
         which = " or ".join(in_place)
         return [
             f"costs.restart: no failure is of severity {which}; give failures.severity, e.g. "

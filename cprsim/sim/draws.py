@@ -2,7 +2,7 @@
 
 Each kind of number is drawn as a block with a row for each of some replications of a cohort, as
 long as it is needed. The compiled engine gathers blocks of many runs in arrays
-(`cprsim.batch.gathered`). `RunDraws` lengthens those of one run whenever the machine needs more.
+(`cprsim.batch.engine`). `RunDraws` lengthens those of one run whenever the machine needs more.
 """
 
 from collections.abc import Callable, Iterator, Sequence

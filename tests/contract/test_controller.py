@@ -6,41 +6,41 @@ from typing import Any
 
 import pytest
 
-from cprsim.contract import (
-    Accepted,
+from cprsim.contract.actions import (
     Action,
-    Always,
-    Answers,
-    Case,
-    Chains,
     Clock,
     Controller,
-    Differences,
     Drain,
     Draining,
     EmergencySave,
     Event,
     Failed,
-    Growing,
-    Learned,
     Loss,
     Notice,
-    Plan,
     Recover,
     Resumed,
-    Rotation,
-    Rotations,
     Save,
     Saved,
-    Schedule,
-    ScheduledController,
     Stored,
     Train,
     Unusable,
     Void,
-    every,
 )
-from cprsim.contract.plan import user_code
+from cprsim.contract.answers import Always, Answers, Case
+from cprsim.contract.controller import ScheduledController
+from cprsim.contract.plan import (
+    Accepted,
+    Chains,
+    Differences,
+    Growing,
+    Learned,
+    Plan,
+    Rotation,
+    Rotations,
+    Schedule,
+    every,
+    user_code,
+)
 
 NEAR, FAR = Save("near"), Save("far")
 ALL, LOST = Recover("all"), Recover("lost")

@@ -12,19 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.contract import (
-    Always,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    ScheduledController,
-    Tracking,
-    every,
-    rules,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Always
+from cprsim.contract.controller import ScheduledController
+from cprsim.contract.plan import Plan, Tracking, every
+from cprsim.contract.policy import Policy
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.machine import rules
 from cprsim.runs.engines import chosen
 from cprsim.sim.engine import play_against
 

@@ -21,7 +21,6 @@ import numpy as np
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
-from cprsim.contract.needs import needs_of
 from cprsim.errors import ScenarioError
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
@@ -183,7 +182,7 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
 
     `hits`: who fails at once.
     """
-    if LAB.lacks(needs_of(plan)) or len(plan.schedules) != 1:
+    if LAB.lacks(plan) or len(plan.schedules) != 1:
         return False
     if plan.schedules[0].save.blocking:
         return True
