@@ -53,6 +53,7 @@ def job(tmp_path: Path) -> Any:
         torn: str = "",
         final_save: bool = False,
         costs: dict[str, str] | None = None,
+        trainers: int = 0,
     ) -> tuple[Ledger, Seen]:
         silent = {"distribution": "deterministic", "mean": f"{silent_s} s"}
         run = played(
@@ -62,6 +63,7 @@ def job(tmp_path: Path) -> Any:
             seed_of(torn),
             Seen(),
             job={"final_save": final_save},
+            cluster={"trainers": trainers},
             costs={"verify": "2 s"} | (costs or {}),
             storage={"torn": 0.5 if torn else 0.0},
             failures={} if silent_s is None else {"silent": silent},
@@ -166,6 +168,15 @@ def test_a_lost_shard_returns_to_an_older_one_too(job: Any) -> None:
     ledger, _ = job({"system": "partial", "interval": "32 s"}, None, (100.0, 0), torn="oxoooo")
     assert ledger.load == 8
     assert ledger.pls == ledger.updates_lost == 52 / 128 / 4
+
+
+def test_a_lost_trainer_reads_none(job: Any) -> None:
+    # Node 4 fails at 90 s. At 100 s server 0 does, after 81 s of training, and only then is the
+    # torn save of 64 s loaded for nothing.
+    partial = {"system": "partial", "interval": "32 s"}
+    ledger, _ = job(partial, None, (90.0, 4), (100.0, 0), torn="oxoooo", trainers=1)
+    assert ledger.load == 8
+    assert ledger.pls == (81 - 32) / 128 / 4
 
 
 def test_a_failure_while_a_torn_one_is_loaded_has_it_loaded_again(job: Any) -> None:
