@@ -15,6 +15,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -49,12 +50,13 @@ _PAIRS: Final = (
 )
 #: Tokens that become others; a number becomes the next one.
 _OTHERS: Final = dict(pair.split(" ") for pair in _PAIRS)
-#: Of the tests of a mutant: a loop without an end is noticed, too.
+#: Of the tests of a mutant: one that waits for ever is noticed, too.
 _LONGEST_S: Final = 900.0
 #: Of a test; those that take longer uncompiled are left out.
-_LONGEST_TEST_S: Final = 60.0
-#: Of a test that takes less: an endless loop is ended by then.
-_SHORTEST_LIMIT_S: Final = 20.0
+_LONGEST_TEST_S: Final = 20.0
+#: CPU seconds that a test may take more than three times its own: an endless loop is ended by then,
+#: and a busy machine ends none that is not.
+_MORE_S: Final = 4.0
 #: How many tests go first: most mutants are noticed by one of them, within seconds.
 _FIRST: Final = 25
 
@@ -175,10 +177,11 @@ class Calls:
 
 
 class InOrder:
-    """A plugin of pytest: tests in an order of their own."""
+    """A plugin of pytest: tests in an order of their own, each within its CPU seconds."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self._places = {each: place for place, each in enumerate(tests)}
+    def __init__(self, limits_s: dict[str, float]) -> None:
+        self._limits_s = limits_s
+        self._places = {each: place for place, each in enumerate(limits_s)}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -187,6 +190,14 @@ class InOrder:
             (each for each in items if each.nodeid in self._places),
             key=lambda each: self._places[each.nodeid],
         )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """The signal of this timer ends the process."""
+        signal.setitimer(signal.ITIMER_PROF, self._limits_s[item.nodeid])
+        result = yield
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        return result
 
 
 def _noticed(code: int) -> bool:
@@ -197,7 +208,7 @@ def _noticed(code: int) -> bool:
 def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
     """Return whether a quick test fails where a copy of the repository has the mutant."""
     path, tests = folder / mutant.path, calls.tests(mutant)
-    text = path.read_text(encoding="utf-8")
+    text = (ROOT / mutant.path).read_text(encoding="utf-8")
     path.write_text(mutant.put(text), encoding="utf-8")
     try:
         first = _of_few_files(tests)
@@ -208,10 +219,9 @@ def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
 
 
 def _fails(folder: Path, tests: list[str], calls: Calls) -> bool:
-    longest_s = max((calls.of_tests[each][0] for each in tests), default=0.0)
-    limit_s = max(_SHORTEST_LIMIT_S, 3 * longest_s)
+    limits_s = {each: _MORE_S + 3 * calls.of_tests[each][0] for each in tests}
     return _noticed(
-        _in_a_process(lambda: _run(folder, tests, limit_s, "-x", plugin=InOrder(tests)))
+        _in_a_process(lambda: _run(folder, tests, _LONGEST_S, "-x", plugin=InOrder(limits_s)))
     )
 
 

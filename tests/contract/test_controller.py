@@ -332,6 +332,17 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
             (40.0, 40.0, difference(0.5, 0.5)),
         ],
     ),
+    "none follows differences that have grown less": (
+        differing("intermittent"),
+        [
+            *background(difference(0.5, 0.5), 10.0, 11.0),
+            (30.0, 30.0, difference(0.25, 0.75, "baseline")),
+            Saved(at(30.0), difference(0.25, 0.75, "baseline"), stored=False),
+            # It has written six tenths of the baseline: 1 + 0.6 > 2 * 0.6.
+            Stored(at(31.0), difference(0.3, 0.75, "baseline")),
+            (40.0, 40.0, difference(0.25, 0.75, "baseline")),
+        ],
+    ),
     "differences build on what is stored": (
         differing("one-shot"),
         [
