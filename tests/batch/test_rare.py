@@ -61,6 +61,11 @@ CASES: dict[str, dict[str, Any]] = {
     "void saves": job(FULL, storage={"save_fails": 0.3}),
     "failed loads": job(PARTIAL, storage={"load_fails": 0.3}),
     "of an outage": job(FULL, storage={"outages": {"every": "40 s", "lasts": "3 s"}}),
+    "silent faults, more than are drawn at first": job(
+        FULL | {"verify_every": 1},
+        costs=COSTS | {"verify": "1 s"},
+        failures=BY_LAW | {"silent": {"distribution": "deterministic", "mean": "30 s"}},
+    ),
     "runs with a last save": job(FULL, job=JOB["job"] | {"final_save": True}),
     "runs with a last save in the background": job(ASYNC, job=JOB["job"] | {"final_save": True}),
     "save at once": job(ASYNC | {"interval": "3 s", "in_flight": 3}, costs=COSTS | {"save": "8 s"}),

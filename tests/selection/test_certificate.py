@@ -179,6 +179,8 @@ def test_an_event_that_was_not_met_widens_margins_by_the_rule_of_three():
     assert [each.standing for each in wider.rivals] == ["worse", "worse"]
     few = judge(PairedSample(*(each[..., :300] for each in rows), unmet=np.array([1.0, 0, 0])), ())
     assert (few.verdict, few.why, few.tied) == ("undecided", "margin", (1,))
+    twins = judge(PairedSample(*(each[[0, 0]] for each in rows), unmet=np.array([1.0, 1.0])), ())
+    assert twins.same == (1,)
 
 
 def test_who_starts_anew_in_few_runs_is_not_called_best_before_that_is_seen():
