@@ -66,6 +66,12 @@ def test_candidates_that_never_differ_are_the_same_and_the_first_is_the_best():
     assert found.runner_up.candidate == 2
 
 
+def test_rounding_is_a_share_of_large_objectives():
+    found = judge(sample([1e6, 2e6], [1e6 + 1e-4, 2e6 + 1e-4]), ())
+
+    assert (found.best, found.same) == (0, (1,))
+
+
 def test_nobody_better_by_more_than_within_is_a_tie():
     values = [0.1, 0.2], [0.1004, 0.1997]  # differences 0.0004 and -0.0003, mean 0.00005
 

@@ -97,6 +97,12 @@ def test_what_was_saved_since_is_left_out(job: Any) -> None:
     assert ledger.saves == 5  # of 32, 64, 96, 96, and 128
 
 
+def test_two_saves_are_not_verified_before_the_third(job: Any) -> None:
+    # That of 96 s, at 112 on the clock, and the end, at 112 + 2 + 8 + 32.
+    _, seen = job(FULL | {"verify_every": 3})
+    assert [start for cause, start, _ in seen.spans if cause == "verify"] == [112, 154]
+
+
 def test_without_verification_nobody_knows(job: Any) -> None:
     found, _ = job(FULL, 100)
     without, _ = job(FULL)
