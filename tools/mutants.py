@@ -164,16 +164,18 @@ class Calls:
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that call a mutant's function, the quickest first.
 
-        Outside functions, those that call any function of the file.
+        If none does, as of what runs at import: those that call any of its file, or else all.
         """
-        function = mutant.function
-        calls = sorted(
-            (took_s, test)
-            for test, (took_s, functions) in self.of_tests.items()
-            if function in functions
-            or (not function and any(each.startswith(f"{mutant.path}:") for each in functions))
-        )
-        return [test for _, test in calls]
+        of_file = f"{mutant.path}:"
+        for is_one in (mutant.function.__eq__, lambda each: each.startswith(of_file), bool):
+            calls = sorted(
+                (took_s, test)
+                for test, (took_s, functions) in self.of_tests.items()
+                if any(map(is_one, functions))
+            )
+            if calls:
+                return [test for _, test in calls]
+        return []
 
 
 class InOrder:

@@ -252,6 +252,7 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
         [
             (10.0, 10.0, Save()),
             Saved(at(12.5, 10.0), Save(), stored=True),  # on the bound
+            Saved(at(12.5, 10.0), Save(), stored=True),  # another one, which costs nothing
             (12.5, 10.0, Train(20.0)),
             Saved(at(25.1, 20.0), Save(), stored=True),  # 2.6 s for 10 s
             (25.1, 20.0, Train(34.0)),

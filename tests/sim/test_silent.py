@@ -85,6 +85,9 @@ def test_what_is_corrupt_returns_to_the_last_that_was_verified(job: Any) -> None
     assert (ledger.lost, ledger.verify, ledger.save, ledger.load) == (64, 6 * 2, 3 * 8, 2 * 4)
     assert ledger.wall == 6 * 32 + 12 + 24 + 8
     assert (ledger.corrupt, ledger.failures, ledger.pls) == (0, 0, 0)
+    # One after 64, 128, ... s strikes before the verification at that instant.
+    _, seen = job(FULL | {"verify_every": 1}, 64)
+    assert [progress_s for _, progress_s in seen.returns] == [32, 64, 96]
 
 
 def test_what_was_saved_since_is_left_out(job: Any) -> None:
