@@ -124,7 +124,7 @@ def test_what_saves_leave(left_s, saves):
 @pytest.mark.parametrize(
     ("failures", "progress_s", "hopeless"),
     # From 10,000 failures on, with less than a ten-millionth of the training by each of them.
-    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.001, False), (20_000, 1.999, True)],
+    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.0, False), (20_000, 1.999, True)],
 )
 def test_who_is_hopeless(failures, progress_s, hopeless):
     assert rules.fails_too_often(progress_s, 1000.0, failures) == hopeless

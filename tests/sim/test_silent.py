@@ -179,13 +179,16 @@ def test_a_lost_shard_returns_to_an_older_one_too(job: Any) -> None:
     assert ledger.pls == ledger.updates_lost == 52 / 128 / 4
 
 
-def test_a_lost_trainer_reads_none(job: Any) -> None:
+def test_a_lost_trainer_alone_reads_none(job: Any) -> None:
     # Node 4 fails at 90 s. At 100 s server 0 does, after 81 s of training, and only then is the
     # torn save of 64 s loaded for nothing.
     partial = {"system": "partial", "interval": "32 s"}
     ledger, _ = job(partial, None, (90.0, 4), (100.0, 0), torn="oxoooo", trainers=1)
     assert ledger.load == 8
     assert ledger.pls == (81 - 32) / 128 / 4
+    # Under full recovery all load it when node 4 fails, after 74 s of training.
+    ledger, _ = job(FULL, None, (90.0, 4), torn="oxoooo", trainers=1)
+    assert (ledger.load, ledger.lost) == (8, 74 - 32)
 
 
 def test_a_failure_while_a_torn_one_is_loaded_has_it_loaded_again(job: Any) -> None:
