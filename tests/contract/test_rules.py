@@ -20,13 +20,15 @@ from cprsim.contract import (
     Save,
     ScheduledController,
     Tracking,
+    Train,
     every,
     rules,
 )
+from cprsim.errors import RunError
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen
-from cprsim.sim.engine import play_against
+from cprsim.sim.engine import play, play_against
 
 HALF = Save(portion=0.5, unsaved_s=(4.0, 5.0))
 
@@ -73,6 +75,37 @@ def mixed_scenario() -> cprsim.Scenario:
     )
 
 
+class Again(ScheduledController):
+    """Trains for 20 s, saves so often, and so on."""
+
+    def __init__(self, plan: Plan, saves: int) -> None:
+        super().__init__(plan.schedules, plan.recover)
+        self._most, self._saves = saves, saves
+
+    def ask(self, now):
+        if self._saves == self._most:
+            self._saves = 0
+            return Train(now.progress_s + 20.0)
+        self._saves += 1
+        return Save()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainPlan(Plan):
+    saves: int
+
+    def start(self):
+        return Again(self, self.saves)
+
+
+class SavesAgain(Policy):
+    system: Literal["saves-again"] = "saves-again"
+    saves: int
+
+    def plan(self, context):
+        return AgainPlan("full", every(20.0), Always(Recover("all")), saves=self.saves)
+
+
 # One of two servers fails at 34 of 40 s: everything was last saved at 20, since then a half.
 PLS = (34 - 20) / (40 * 2)
 
@@ -82,6 +115,13 @@ def test_half_all_half_in_the_simulator():
 
     assert ledger.saves == 3
     assert ledger.pls == pytest.approx(PLS, rel=1e-12)
+
+
+def test_a_thousand_saves_may_follow_each_other_and_no_more():
+    scenarios = [mixed_scenario().with_policies({"it": SavesAgain(saves=n)}) for n in (1000, 1001)]
+    assert play(scenarios[0], "it", 0, 0).saves == 1000
+    with pytest.raises(RunError, match="it only saves"):
+        play(scenarios[1], "it", 0, 0)
 
 
 def test_half_all_half_is_not_for_batches():

@@ -85,7 +85,7 @@ def by_hand(scenario: Scenario, case: dict[str, float], load_h: float) -> tuple[
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("load_h", "processes"), [(0.0, 0.0), (0.0, 0.5), (4.0, 0.0)])
+@pytest.mark.parametrize(("load_h", "processes"), [(0.0, 0.0), (0.0, 0.5), (4.0, 0.0), (4.0, 0.5)])
 def test_failures_by_hand(case: str, load_h: float, processes: float) -> None:
     scenario = job(CASES[case], f"{load_h} h", processes)
     ledger = play(scenario, "it", 0, 0)
