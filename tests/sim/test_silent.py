@@ -119,6 +119,9 @@ def test_a_rollback_may_undo_a_fault_or_keep_it(job: Any) -> None:
     undone, _ = job(FULL, 70, (64.0 + 16 + 26, 0))
     kept, _ = job(FULL, 70, (96.0 + 24 + 10, 0))  # the save of 96 s holds it
 
+    # A corrupt checkpoint is no torn one.
+    assert job(FULL, 70, (96.0 + 24 + 10, 0), torn="oooooo")[0] == kept
+
     # The second fault, after 140 s, strikes both.
     assert (undone.corrupt, kept.corrupt) == (1, 1)
     late, _ = job(FULL, 90, (64.0 + 16 + 28, 0))  # 156 s are trained in all; the next is after 180
