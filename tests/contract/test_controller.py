@@ -201,6 +201,14 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
             (40.0, 40.0, BLOCKING_NEARS[1]),
         ],
     ),
+    "a blocking difference of the further tier is one more of the nearer one": (
+        blocking_chained()[0],
+        [
+            Saved(at(30.0), BLOCKING_FARS[0], stored=True),
+            Saved(at(60.0), BLOCKING_FARS[1], stored=True),
+            (70.0, 70.0, BLOCKING_NEARS[2]),
+        ],
+    ),
     "a failed save is the next link again": (
         chained()[0],
         [

@@ -6,6 +6,7 @@ import cprsim
 from cprsim.contract.ledger import Ledger
 from cprsim.sim.engine import play
 
+LIVES = {"distribution": "deterministic", "mean": "100 s", "per": "node", "ages": "new"}
 FREE_COPIES = {"system": "replication", "copies": 2, "slowdown": 0.0, "takeover": "0 s"}
 
 
@@ -49,6 +50,19 @@ def test_a_measured_load_fills_a_replica_too(tmp_path: Path) -> None:
     run = ledger(tmp_path, "100,0\n155,1\n", FREE_COPIES, model=model)
 
     assert run.lost == 155.0
+
+
+def test_nodes_that_end_together_fail_as_one(tmp_path: Path) -> None:
+    # After 100 s all that 2 servers hold is lost, and a trainer; no node ends again until 160 s.
+    tables = {
+        "job": {"useful_time": "160 s"},
+        "cluster": {"parameter_servers": 2, "trainers": 1},
+        "costs": {"save": "0 s", "load": "0 s", "reschedule": "0 s"},
+        "failures": LIVES,
+    }
+    run = ledger(tmp_path, "", {"system": "partial", "interval": "2000 s"}, **tables)
+
+    assert (run.failures, run.pls) == (1, 100 / 160)
 
 
 def test_the_deepest_rollback_of_a_recovery_decides_what_is_loaded(tmp_path: Path) -> None:
