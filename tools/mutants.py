@@ -5,7 +5,8 @@ Run `python -m tools.mutants COUNT [SEED]`. Mutants are drawn at random from all
 jobs run once, to see which functions each of them calls; of a mutant those run that call its
 function, the quickest first. It lists the mutants that no test notices, and their share. Everything
 happens in a copy of the repository, a process a mutant; libraries are imported once, and nothing is
-compiled: compiled code would not show its calls, and gives the same results.
+compiled: compiled code would not show its calls, and gives the same results. So tests that need the
+compiled engine are left out, and one of them may notice a mutant that is listed.
 """
 
 import ast
