@@ -7,6 +7,7 @@ training, that which is done again included.
 
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ import pytest
 from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Recover
 from cprsim.contract.ledger import Ledger
+from cprsim.machine import marks
+from cprsim.machine.codes import NONE
+from cprsim.machine.plan_rows import PlanRow
+from cprsim.machine.run_rows import CheckpointRow, TierRow
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from cprsim.testing import Recording
@@ -156,6 +161,15 @@ def test_what_the_near_tier_verified_is_returned_to_without_the_store(job: Any) 
     ledger, seen = job(tiers, 70)
     assert seen.returns[0] == ("local", 64)
     assert ledger.load == len(seen.returns) * 1
+
+
+def test_what_a_tier_has_dropped_is_not_returned_to() -> None:
+    kept = [CheckpointRow(progress_s=32.0, marks=0), CheckpointRow(progress_s=64.0)]
+    plan, tier = PlanRow(schedules=1, older=1), TierRow()
+    ring: Any = SimpleNamespace(plan=plan, tiers=[tier], kept=kept)
+    assert marks.last_verified(ring) == NONE
+    tier.kept_count = 1
+    assert marks.last_verified(ring) == 0
 
 
 # --- Torn checkpoints ----------------------------------------------------------------------------
