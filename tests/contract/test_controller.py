@@ -434,6 +434,7 @@ def played(controller: Controller, steps: list[Step]) -> list[Action]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CASES)
 def test_actions_by_hand(name: str) -> None:
     plan, steps = CASES[name]

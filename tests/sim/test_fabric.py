@@ -174,6 +174,7 @@ RATES: dict[str, tuple[dict[str, float], list[Transfer], list[float]]] = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", RATES)
 def test_rates_by_hand(name: str):
     capacities, moving, expected = RATES[name]

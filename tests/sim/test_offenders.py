@@ -84,6 +84,7 @@ def by_hand(scenario: Scenario, case: dict[str, float], load_h: float) -> tuple[
     return failures, masked
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("load_h", "processes"), [(0.0, 0.0), (0.0, 0.5), (4.0, 0.0), (4.0, 0.5)])
 def test_failures_by_hand(case: str, load_h: float, processes: float) -> None:
