@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.interrupts import held_back
 from cprsim.basics.owned import locked, owned_folder, remove_orphans
+from cprsim.errors import UsageError
 
 #: Bytes of a file; None: there is to be no such file.
 Content: TypeAlias = bytes | None

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.files import absent
 from cprsim.basics.schema import nearest
 from cprsim.basics.version import PACKAGE
+from cprsim.errors import UsageError
 
 #: In an installed package, and in a checkout.
 _HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")

@@ -3,7 +3,7 @@
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from cprsim.basics.errors import UsageError, printable
+from cprsim.errors import UsageError, printable
 
 if TYPE_CHECKING:
     import pandas as pd

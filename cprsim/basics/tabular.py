@@ -17,8 +17,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cprsim.basics.errors import LogError
 from cprsim.basics.files import absent, open_to_read
+from cprsim.errors import LogError
 
 LogPath = str | PathLike[str]
 #: A row's cells, and the number of its first line.

@@ -6,9 +6,8 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import shown
 from cprsim.basics.tabular import LogPath, csv_cells, lines, number
-from cprsim.errors import LogError
+from cprsim.errors import LogError, shown
 
 #: Columns of a concentration curve.
 CURVE_HEADER = ["rows_share", "accesses_share"]

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -21,7 +20,7 @@ from cprsim.basics.tabular import (
     with_header,
 )
 from cprsim.basics.units import parse_duration
-from cprsim.errors import LogError, UnitError
+from cprsim.errors import LogError, UnitError, shown
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
 from cprsim.failures.logs.table import parsed, read_table, refuse

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -29,7 +28,7 @@ from cprsim.basics.tabular import (
     with_header,
 )
 from cprsim.basics.units import counted, format_duration, format_durations
-from cprsim.errors import LogError, UnitError, UsageError
+from cprsim.errors import LogError, UnitError, UsageError, shown
 from cprsim.failures.logs.clock import read_times
 from cprsim.failures.logs.intervals import seconds_of
 from cprsim.failures.logs.options import Cell, Columns, Rules

@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from cprsim.basics.errors import shown
 from cprsim.basics.tabular import (
     Cells,
     LogPath,
@@ -30,7 +29,7 @@ from cprsim.basics.tabular import (
     with_header,
 )
 from cprsim.basics.units import counted
-from cprsim.errors import LogError, UnitError
+from cprsim.errors import LogError, UnitError, shown
 from cprsim.failures.logs.words import WORDS, plain
 
 #: From the names of the columns to those needed and the optional ones.
