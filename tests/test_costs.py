@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from cprsim.basics.distributions import Distribution
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS
@@ -12,6 +11,7 @@ from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.survival.distributions import Distribution
 
 PEERS = Tier("peers", "peers")
 
