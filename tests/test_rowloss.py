@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim.advice.row_loss import access_log, row_losses
+from cprsim.advice.access_log import access_log
+from cprsim.advice.row_loss import row_losses
 from cprsim.cli import command as cli
 from cprsim.contract.expected import expected
 from cprsim.errors import UsageError

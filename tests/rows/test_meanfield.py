@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from cprsim.advice.access_log import read_accesses
 from cprsim.errors import UsageError
 from cprsim.rows.lost import Lost
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
-from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import DLRM_PRODUCTION
 from cprsim.rows.trackers import MFU, SSU
 from tests.rows.baselines import Random, RoundRobin
