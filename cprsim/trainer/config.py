@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.errors import ScenarioError
 from cprsim.job.workload import Table
 from cprsim.scenario import Scenario
@@ -41,7 +41,7 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
     if section.files is None:
         yield Scenario(**tables), section
         return
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         samples = _samples(tables)
         model = _model(tables)
         named = Scenario(**tables).model if "tables" in model else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Timeline
@@ -121,7 +121,7 @@ def train(
             progress(done, data.steps)
 
     job = Execution(data.steps, plan, tell)
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         servers = scenario.cluster.parameter_servers
         # Of the other policies each process that starts would import the code, one by one.
         alone = scenario.with_policies({policy: scenario.policies[policy]})

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.trainer.data.contract import Batch, DataError, DataTable, check_step
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
@@ -103,7 +103,7 @@ def record(
     `test_share`: share of the samples that is held out, the last ones. `batch_size`: samples of a
     batch. `seed`: of the order of samples to train on.
     """
-    with owned_folder(folder.parent) as place:
+    with locked_tempdir(folder.parent) as place:
         written = place / folder.name
         written.mkdir()
         count, dense = _write(blocks, written)
