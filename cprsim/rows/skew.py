@@ -27,8 +27,7 @@ class Skew(Section):
 
     `name`: `"uniform"`, all alike, or `"dlrm-production"`, as in Meta's traces (`DLRM_PRODUCTION`);
     written as the value itself. `zipf`: the exponent s of accesses that are proportional to
-    rank^-s. `curve`: a CSV file with columns `rows_share` and `accesses_share`, from 0 to 1
-    (`read_curve`).
+    rank^-s. `curve`: a CSV file with columns `rows_share` and `accesses_share`, from 0 to 1.
     """
 
     name: Name | None = None
