@@ -202,8 +202,8 @@ def _discard(committed: Path) -> None:
 def locked_tempdir(parent: Path | None = None) -> Iterator[Path]:
     """A new folder in `parent`, by default that of temporary files, removed when this ends.
 
-    The process holds a lock on it. Folders of processes that were killed are removed first; where
-    the file system has no locks, these can't be told from others, and stay.
+    The process holds a lock on it. Folders of processes that were killed are removed first, but not
+    where the file system has no locks: a process there knows no dead owner from a live one.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     remove_orphans(place)
