@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.errors import ScenarioError, printable
 from cprsim.basics.files import absent, open_to_read
+from cprsim.errors import ScenarioError, printable
 
 #: Of a scenario: a page, with long lists a hundred; it takes fifty times as much when parsed.
 MOST_BYTES = 2**22

@@ -15,10 +15,10 @@ from pydantic import (
 )
 
 from cprsim.basics import units
-from cprsim.basics.errors import CprsimError, PolicyError, told
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Answering, Loss
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
+from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hits import MeanHit
 from cprsim.failures.spec import Notices
 from cprsim.job.costs import CostModel

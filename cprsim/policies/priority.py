@@ -12,7 +12,7 @@ from cprsim.contract.policy import Choice, Context, Setting
 from cprsim.job.derived import OwnCost, tracked_rows
 from cprsim.job.tiers import REMOTE
 from cprsim.policies.cpr import Cpr
-from cprsim.rows.lost import LostShare
+from cprsim.rows.lost import Lost
 from cprsim.rows.model import PartialSaves, RowModel
 from cprsim.rows.names import TrackerName
 
@@ -106,7 +106,7 @@ class PrioritySaving(Cpr):
 
     def _lost(
         self, context: Context, rows: RowModel, samples: int, interval_s: float
-    ) -> LostShare | None:
+    ) -> Lost | None:
         """Return the updates that its saves leave; None where the job ends before the first."""
         most = rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)

@@ -27,7 +27,8 @@ from cprsim.runs.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cprsim.advice.row_loss import AccessLog, RowLosses
+    from cprsim.advice.access_log import AccessLog
+    from cprsim.advice.row_loss import RowLosses
     from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import CprsimError, RunError, told
 from cprsim.contract.ledger import Ledger
+from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Timeline
 from cprsim.scenario import Scenario
 from cprsim.sim.draws import MANY, RunDraws, ScenarioDraws

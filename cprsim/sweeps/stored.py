@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.notebook import dataset, notebook_html, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
+from cprsim.runs.notebook import dataset, notebook_html, percent
 from cprsim.runs.result import entry, in_currency
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.summaries import statistics, tidy

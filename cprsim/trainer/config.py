@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -49,7 +49,7 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
             raise ScenarioError(f"model.{key}: trainer.data has its own tables; leave it out")
     if "tables" in model:
         Scenario(**tables)  # which says what is wrong with them
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         new = folder / "samples"
         recorded = section.files.read(new, samples, section.test_samples, section.batch)
         model = model | {"tables": _tables(model.get("tables"), recorded)}

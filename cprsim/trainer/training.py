@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Timeline
@@ -105,7 +105,7 @@ def train(
     data = section.data(scenario, seed)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
     job = Execution(data.steps, plan, progress or (lambda *_: None))
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         servers = scenario.cluster.parameter_servers
         # Of the other policies each process that starts would import the code, one by one.
         alone = scenario.with_policies({policy: scenario.policies[policy]})

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.causes import SeverityWeights
@@ -27,6 +26,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
+from cprsim.survival.distributions import Distribution
 from tests.failures.played import lives, played
 
 HOUR = 3600.0

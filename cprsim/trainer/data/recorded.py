@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.job.workload import Table
 from cprsim.trainer.data.contract import Batch, Data, DataError
 
@@ -87,7 +87,7 @@ def record(
     `test_share`: share of the samples that is held out, the last ones. `batch_size`: samples of a
     batch. `seed`: of the order of samples to train on.
     """
-    with owned_folder(folder.parent) as place:
+    with locked_tempdir(folder.parent) as place:
         written = place / folder.name
         written.mkdir()
         count, dense = _write(blocks, written)
