@@ -108,7 +108,7 @@ def _played(
     """Return the ledger and the status of each run, part by part, by replication."""
     draws = [ScenarioDraws(part.scenario, seed, shared) for part in parts]
     # How many random numbers of each kind are drawn for a run, by status.
-    sizes = [_first_sizes(part.scenario) for part in parts]
+    sizes = [first_sizes(part.scenario) for part in parts]
     tables = _tables(parts)
     counts = np.array([len(part.policies) for part in parts])
     first_plan = np.cumsum(counts) - counts
@@ -258,7 +258,7 @@ class _Blocks:
         return np.concatenate(self._blocks)
 
 
-def _first_sizes(scenario: Scenario) -> dict[int, int]:
+def first_sizes(scenario: Scenario) -> dict[int, int]:
     """Return how many numbers are drawn at first, by status.
 
     About one run of a cohort needs more.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cprsim.batch.gathered import first_sizes
+from cprsim.batch.engine import first_sizes
 from cprsim.machine import codes
 from cprsim.scenario import Scenario
 from tests.batch.compare import assert_alike
