@@ -103,18 +103,6 @@ def test_a_file_that_is_no_scenario_is_told_by_its_name(folder, capsys, name, co
     assert capsys.readouterr() == ("", stderr_of(error.splitlines(), folder))
 
 
-@pytest.mark.parametrize(
-    ("path", "error"),
-    [
-        ("nowhere.toml", "nowhere.toml: no such file"),
-        ("no/where.toml", "no/where.toml: no such file"),
-        (".", ".: can't be read: Is a directory"),
-    ],
-)
-@pytest.mark.parametrize("name", ["run", "advise"])
-def test_a_file_that_can_not_be_read_is_told_by_its_name(folder, capsys, name, path, error):
-    assert cli._main([name, path]) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {error}\n")
 
 
 def test_a_byte_order_mark_does_no_harm(folder, capsys):
@@ -148,12 +136,3 @@ def test_a_command_that_can_not_be_read_is_told_in_one_line(folder, capsys, argu
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("target", ["0", "-0.1", "nan", "inf"])
-def test_advice_for_a_target_that_is_none_is_an_error(folder, capsys, target):
-    Path("job.toml").write_text(GOOD, encoding="utf-8")
-    assert cli._main(["advise", "job.toml", "--target-pls", target]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"cprsim: target PLS {target} is out of range: "
-        "it is a share, > 0 and <= 1, e.g. 0.1 for 10 %\n",
-    )

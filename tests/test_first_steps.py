@@ -70,35 +70,6 @@ def test_a_file_is_found_without_its_ending(
     assert "My own" in capsys.readouterr().out  # before the shipped one of that name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["run", "quickstart", "--set", "mtbf=5 h"],
-            "mtbf: unknown key; did you mean 'failures.mean'?",
-        ),
-        (
-            ["run", "quickstart", "--set", "nic=1 GB/s"],
-            "nic: unknown key; did you mean 'cluster.nic'?",
-        ),
-        (
-            ["run", "bare.toml"],
-            "bare.toml: is not TOML: Expected newline or end of document after a statement (at "
-            'line 2, column 17); write quantities in quotes: useful_time = "4 d"',
-        ),
-    ],
-)
-def test_the_way_out_of_a_mistake(
-    arguments: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
-    assert _main(arguments) == 2
-    assert " ".join(capsys.readouterr().err.split()) == f"cprsim: {said}"
 
 
 def test_policies_that_are_no_table_are_told(

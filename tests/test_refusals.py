@@ -23,6 +23,7 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     Path("short.toml").write_text(SCENARIO, encoding="utf-8")
     Path("mine.toml").write_text("mine", encoding="utf-8")
+    Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
     gamma_csv()
     for path in LOGS.iterdir():
         shutil.copy(path, path.name)

@@ -83,85 +83,8 @@ def test_the_closed_form_loads_no_engine(job: str) -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-WRONG = {
-    "--objective speed": (
-        "objective 'speed' is not known; known: time, machine-time, cost, retrained"
-    ),
-    "--objective cost": (
-        'objective "cost" needs prices of machines: give [prices], e.g. trainer = "2.5 USD/h"'
-    ),
-    "--max-pls 2": "max_pls 2 is not a share from 0 to 1, e.g. 0.1 for 10 %",
-    "--max-pls -0.1": "max_pls -0.1 is not a share from 0 to 1, e.g. 0.1 for 10 %",
-    "--max-pls little": "--max-pls 'little' is not a number: write 0.01 or 1%",
-    "--max-pls nan": "max_pls nan is not a share from 0 to 1, e.g. 0.1 for 10 %",
-    "--max-updates-lost 110%": (
-        "max_updates_lost 1.1 is not a share from 0 to 1, e.g. 0.1 for 10 %"
-    ),
-    "--max-learning-lost 2": "max_learning_lost 2 is not a share from 0 to 1, e.g. 0.1 for 10 %",
-    "--max-learning-lost-p95 -1": (
-        "max_learning_lost_p95 -1 is not a share from 0 to 1, e.g. 0.1 for 10 %"
-    ),
-    "--max-auc-drop 0.01": (
-        "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
-    ),
-    "--max-auc-drop 3": "max_auc_drop 3 is not a share from 0 to 1, e.g. 0.1 for 10 %",
-    "--max-memory -1": (
-        "max_memory -1 is out of range: it must be >= 0, e.g. 0.5 for half of the rows"
-    ),
-    "--max-memory inf": (
-        "max_memory inf is out of range: it must be >= 0, e.g. 0.5 for half of the rows"
-    ),
-    "--set model.embedding=1TB --set cluster.memory=100GB": (
-        "cluster: the model needs 125 GB on each parameter server, which has 100 GB, so no policy "
-        "fits; use more machines, or larger ones"
-    ),
-    "--system replication --set model.embedding=1TB --set cluster.memory=200GB": (
-        "no policy can be compared: replication needs 250 GB on each parameter server, which has "
-        "200 GB"
-    ),
-    "--system replication --deployable": (
-        "no policy can be compared: replication needs a trainer of one's own: copies on other "
-        "servers and training while lost nodes are replaced"
-    ),
-    "--max-spares -2": "max_spares -2 is out of range: it must be >= 0, e.g. 2",
-    "--system fll": "system 'fll' is not known; did you mean 'full'?",
-    "--system full --system x": (
-        "system 'x' is not known; known: accepted-loss, async, autopilot, check-n-run, cpr-mfu, "
-        "cpr-scar, cpr-ssu, cpr-vanilla, delta, ecrm, elastic, full, hot-swap, partial, "
-        "partial-experts, peer-memory, replication, tiered, twin-groups"
-    ),
-    "--system hot-swap": (
-        "no policy can be compared: hot-swap needs iteration: give it in a [policies.NAME]"
-    ),
-    "--system replication --max-memory 0": (
-        "no policy can be compared: replication needs 100 % more table memory; your limit is 0 %"
-    ),
-    "--sure 1": "sure 1 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
-    "--sure 0": "sure 0 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
-    "--sure very": "--sure 'very' is not a number: write 0.01 or 1%",
-    "--within 0": "within 0 is out of range: > 0 and < 1, e.g. 0.001 for 0.1 %",
-    "--within 100%": "within 1 is out of range: > 0 and < 1, e.g. 0.001 for 0.1 %",
-    "--target-pls 0": (
-        "target PLS 0 is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for 10 %"
-    ),
-    "--target-pls much": "--target-pls 'much' is not a number: write 0.01 or 1%",
-    "--quality auc": "quality 'auc' is not known; known: pls, updates",
-    "--seed -1": "seed -1 is not a whole number >= 0",
-    "--closed-form --max-pls 0.1": (
-        "--closed-form asks CPR's equations alone: it goes with --target-pls and --quality; "
-        "leave it or the others out"
-    ),
-    "--closed-form --quality auc": "quality 'auc' is not known; known: pls, updates",
-    "--set failures.mean=3": ('failures.mean: 3 has no unit: write a string with one, e.g. "3 h"'),
-}
 
 
-@pytest.mark.parametrize("arguments", WRONG)
-def test_what_is_wrong_is_told_in_one_line(
-    arguments: str, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli._main(["advise", job, *arguments.split()]) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {WRONG[arguments]}\n")
 
 
 def test_interrupted_while_settings_are_searched_it_says_what_leads(

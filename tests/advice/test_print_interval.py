@@ -45,23 +45,5 @@ def test_the_number_alone(
     assert capsys.readouterr().out == f"{number}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--print", "policy"], "--print policy: only the interval can be printed alone"),
-        (["--steps"], "--steps goes with --print interval"),
-        (["--print", "interval", "--json"], "--print and --json: choose one of them"),
-    ],
-)
-def test_mistakes(
-    job: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _main(["advise", str(job), *arguments]) == 2
-    assert said in capsys.readouterr().err
 
 
-def test_steps_need_the_samples_of_a_step(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    job.write_text(JOB.format(samples="", batch=""), encoding="utf-8")
-    asked = ["advise", str(job), "--system", "full", "--print", "interval", "--steps"]
-    assert _main(asked) == 2
-    assert "--steps needs job.samples and model.batch" in capsys.readouterr().err

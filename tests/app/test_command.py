@@ -13,32 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from cprsim.app.server import opened
-from cprsim.cli import command
-from tests.app.serving import QUICKSTART, SCENARIOS
+from tests.app.serving import QUICKSTART
 from tests.waiting import HANGS_S
-
-
-def test_a_wrong_scenario_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command._main(["app", "nowhere.toml", "--no-browser"]) == 2
-    assert capsys.readouterr() == ("", "cprsim: nowhere.toml: no such file\n")
-
-
-def test_a_fleet_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command._main(["app", str(SCENARIOS / "production-fleet.toml"), "--no-browser"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.endswith(
-        ": drawn for each job of a fleet, which `cprsim run` and cprsim.load_fleet take; give one "
-        "value here\n"
-    )
-
-
-@pytest.mark.parametrize("port", ["-1", "65536"])
-def test_what_is_no_port_is_told(capsys: pytest.CaptureFixture[str], port: str) -> None:
-    assert command._main(["app", str(QUICKSTART), "--no-browser", "--port", port]) == 2
-    told = f"cprsim: --port {port}: is no port; give one from 1 to 65535\n"
-    assert capsys.readouterr() == ("", told)
-
 
 #: The command, where Ctrl-C isn't ignored as it is in the background.
 HEEDING = """

@@ -11,7 +11,6 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.options import parse_window
 from cprsim.survival.fitted_laws import fit, judge
 
 
@@ -74,21 +73,8 @@ def test_coalescing_chains_failures_that_are_close_and_makes_them_simultaneous()
     assert log.coalesced(3.9).times_s.tolist() == log.times_s.tolist()
 
 
-NO_WINDOWS = [
-    *("0.5", "1:0.5", "0:2", "a:b", "0:0.5:1", "nan:1", "", ":", "2025-03-01", "2025-02-30:"),
-    *("2025-06-01:2025-03-01", "2025-03-01:2025-03-01", "2025-03-01:1", "20250301:", "2025-3-1:"),
-    "2025-03-01T12:00:2025-03-02T12:00",
-]
 
 
-@pytest.mark.parametrize("text", NO_WINDOWS)
-def test_a_window_that_is_none(text):
-    with pytest.raises(UsageError) as caught:
-        parse_window(text)
-    assert str(caught.value) == (
-        f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1", or two dates, '
-        'e.g. "2025-03-01:2025-06-01", of which either may be left out'
-    )
 
 
 # gaps of jobs on some of the nodes
