@@ -185,14 +185,6 @@ def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
     assert chosen == {name: everything[name] for name in ("cpr", "full")}
 
 
-def test_overrides_reach_the_run(folder, capsys):
-    arguments = ["--set", "failures.exactly=0", "--set", "policies.full.interval=99 h"]
-    document = json_of(capsys, "run", KAGGLE, "--replications", "2", *arguments)
-
-    assert document["policies"]["full"]["overhead"]["mean"] == 0.0
-    assert document["policies"]["full"]["interval_s"] == 99 * 3600
-
-
 @pytest.mark.slow
 def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
     # 120 replications are three blocks, so that three processes have work.
@@ -427,8 +419,6 @@ def test_run_takes_the_name_of_a_system_on_a_file_without_policies(folder, capsy
 
     assert cli._main([*arguments, "--policy", "full", "--policy", "replication"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("Of 2 policies, ")
-    assert cli._main(arguments) == 2
-    assert "policies: there are none" in capsys.readouterr().err
     assert cli._main([*arguments, "--policy", "peer-memory"]) == 2
     assert "policies.peer-memory.iteration: is missing" in capsys.readouterr().err
 

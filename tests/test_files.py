@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics import files
+from cprsim.basics import files, owned
 from cprsim.basics.files import write_all
 from cprsim.basics.interrupts import INTERRUPTS, held_back
 from cprsim.basics.manifest import with_manifest
+from cprsim.basics.owned import owned_folder
 from tests.test_cli import written
 from tests.waiting import HANGS_S
 
@@ -232,10 +233,13 @@ def test_all_interrupts_come_when_the_moment_is_over(heard) -> None:
         with held_back():
             for each in INTERRUPTS:
                 signal.raise_signal(each)
+            done.append("all of it")
 
+    handlers, done = [signal.getsignal(each) for each in INTERRUPTS], list[str]()
     with pytest.raises(Stop):
         moment()
-    assert heard == [*INTERRUPTS]
+    assert (done, heard) == (["all of it"], [*INTERRUPTS])
+    assert [signal.getsignal(each) for each in INTERRUPTS] == handlers
 
 
 def test_one_that_comes_as_the_moment_ends_leaves_no_other_unheard(heard, monkeypatch) -> None:
@@ -267,22 +271,56 @@ def test_what_python_has_no_handler_for_is_left_alone(heard) -> None:
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_comes_when_the_moment_is_over(number) -> None:
-    def stop(*_: object) -> None:
-        raise Stop
+# --- Temporary folders ----------------------------------------------------------------------------
 
-    def moment() -> None:
-        with held_back():
-            signal.raise_signal(number)
-            done.append("all of it")
 
-    done: list[str] = []
-    before = signal.signal(number, stop)
+fcntl = pytest.importorskip("fcntl", reason="no locks")
+
+
+def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder: Path) -> None:
+    killed = (
+        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
+        "with owned_folder(Path()) as place:\n"
+        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    (left,) = folder.iterdir()
+
+    with owned_folder(folder) as mine, owned_folder(folder) as other:
+        assert not left.exists()
+        assert {mine, other} == {*folder.iterdir()}
+    assert list(folder.iterdir()) == []
+
+
+def test_only_folders_of_ones_own_making_go(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "real" / "file").touch()
+    (folder / ".cprsim_a_linkxx").symlink_to(folder / "real")
+    (folder / ".cprsim_other").mkdir()
+    with owned_folder(folder):
+        pass
+
+    assert {path.name for path in folder.iterdir()} == {"real", ".cprsim_a_linkxx", ".cprsim_other"}
+    assert (folder / "real" / "file").exists()
+
+
+def test_without_locks_nothing_is_swept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
+    with owned_folder(folder) as mine:
+        with owned_folder(folder):
+            assert mine.exists()
+        assert mine.exists()
+
+
+def test_a_folder_is_locked_through_a_link_as_well(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "link").symlink_to("real")
+    handle = os.open(folder / "real", os.O_RDONLY)
     try:
-        with pytest.raises(Stop):
-            moment()
-        assert done == ["all of it"]
-        assert signal.getsignal(number) is stop
+        with owned.locked(folder / "link"), pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
-        signal.signal(number, before)
+        os.close(handle)

@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from rich.console import Console
 
 from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.version import __version__
+from cprsim.cli import command, common
 from cprsim.cli import command as cli
+from cprsim.cli.common import ProgressBar
+from cprsim.fitting import fit_log
 from tests.mistakes import GOOD
 
 COMMANDS = (
@@ -57,25 +61,6 @@ def test_the_list_of_commands_says_whole_sentences(said) -> None:
     assert "..." not in out.partition("Commands:")[2]
     assert set(COMMANDS) <= set(out.split())
     assert max(map(len, out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    ("shell", "asked", "answer"),
-    [
-        ("bash", {"COMP_WORDS": "cprsim ru", "COMP_CWORD": "1"}, "run"),
-        ("zsh", {"_TYPER_COMPLETE_ARGS": "cprsim ru"}, '"run"'),
-        ("fish", {"_TYPER_COMPLETE_ARGS": "cprsim ru", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-         "run"),
-    ],
-)  # fmt: skip
-def test_shells_complete_it(said, monkeypatch, shell, asked, answer) -> None:
-    for name, value in asked.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("_CPRSIM_COMPLETE", f"complete_{shell}")
-
-    out = said("run")  # a shell gives no words but those
-    assert answer in out
-    assert "rows" not in out
 
 
 def test_a_stored_sweep_is_shown_again(said, capsys) -> None:
@@ -205,3 +190,62 @@ def test_what_took_no_time_gives_way_before_a_table_is_broken(width, shown):
     Console(file=screen, width=width).print(table)
     heads = [line.split() for line in screen.getvalue().splitlines() if "policy" in line]
     assert heads == [["policy", "save", *["stall"] * shown, "PLS", "%"]]
+
+
+# --- Progress where stderr is no terminal ---------------------------------------------------------
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """A thread that writes a line at once, and then waits; set: the line is written."""
+    written = threading.Event()
+    echo = common.echo
+
+    def telling(text: str = "", *, err: bool = False) -> None:
+        echo(text, err=err)
+        if "so far" in text:
+            monkeypatch.setattr(common, "EVERY_S", 1000.0)
+            written.set()
+
+    monkeypatch.setattr(common, "EVERY_S", 0.0)
+    monkeypatch.setattr(common, "echo", telling)
+    return written
+
+
+@pytest.mark.parametrize(
+    ("unit", "updates", "line"),
+    [
+        ("runs", [], "cprsim: working, 0 s so far\n"),
+        ("runs", [(1, 3)], "cprsim: working: 1 of 3 runs (33 %), 0 s so far\n"),
+        ("runs", [(3000, 10000)], "cprsim: working: 3,000 of 10,000 runs (30 %), 0 s so far\n"),
+        ("", [(1, 3), (2, 3, "settings")], "cprsim: settings: 2 of 3 (67 %), 0 s so far\n"),
+        ("", [(0, 0)], "cprsim: working: 0 of 0, 0 s so far\n"),
+    ],
+)
+def test_a_bar_without_a_terminal_writes_lines(unit, updates, line, at_once, capsys) -> None:
+    bar = ProgressBar("working", unit)
+    for each in updates:
+        bar.update(*each)
+    with bar:
+        at_once.wait()
+
+    assert capsys.readouterr() == ("", line)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_fit_has_lines_on_stderr_and_none_beside_json(
+    as_json: bool, folder: Path, capsys, monkeypatch, at_once
+) -> None:
+    rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
+    Path("log.csv").write_text(f"time_s,node\n{rows}", encoding="utf-8")
+    fit = fit_log.fit
+
+    def slow(*arguments, **named):
+        if not as_json:
+            at_once.wait()
+        return fit(*arguments, **named)
+
+    monkeypatch.setattr(fit_log, "fit", slow)
+
+    assert command._main(["fit", "log.csv", *["--json"] * as_json]) == 0
+    assert capsys.readouterr().err == ("" if as_json else "cprsim: fitting, 0 s so far\n")

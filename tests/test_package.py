@@ -1,5 +1,7 @@
 """What is installed: the wheel alone, outside the repository, and what its metadata says."""
 
+import doctest
+import inspect
 import json
 import os
 import subprocess
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 import cprsim
+from cprsim.contract import registry
 from tools.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -138,3 +141,31 @@ def test_the_wheel_works_where_there_is_no_repository(installed: Command) -> Non
     assert (fitted["n"], fitted["best"]) == (173, "weibull")
     decision = json.loads(installed("advise", "quickstart", "--closed-form", "--json"))
     assert decision["recommendation"] == "partial"
+
+
+# --- Examples of every public name ----------------------------------------------------------------
+
+
+FUNCTIONS = [name for name in cprsim.__all__ if inspect.isfunction(getattr(cprsim, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_says_what_it_returns(name: str) -> None:
+    assert "\nReturns\n-------\n" in (inspect.getdoc(getattr(cprsim, name)) or "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cprsim.__all__)
+def test_every_name_has_an_example_that_works(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))  # one registers a policy
+    text = getattr(cprsim, name).__doc__ or ""
+    test = doctest.DocTestParser().get_doctest(text, {"cprsim": cprsim}, name, None, 0)
+
+    assert "Examples\n" in text
+    assert test.examples
+    said: list[str] = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert failed == 0, "".join(said)

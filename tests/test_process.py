@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics import files
 from cprsim.cli import command
 from cprsim.runs import runner
 from tests.test_cli import KAGGLE, QUICKSTART
@@ -153,17 +152,3 @@ def test_sys_exit_in_code_that_is_called_is_told(
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
     assert capsys.readouterr() == ("", "cprsim: code that it called ended it by sys.exit(None)\n")
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_told_with_the_file(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files, "_stage", full)
-
-    assert command._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 1
-    assert capsys.readouterr().err == "cprsim: out/results.csv: No space left on device\n"
-    assert not Path("out").exists()

@@ -422,12 +422,13 @@ def test_faults_between_sections_are_found_beside_faults_within_others():
     )
     told = errors_of(Scenario, **tables)
 
-    full_speed = "is more than cluster.nic = 1 GB/s each; useful_time is at full speed, so the demand must fit"
+    nic = "is more than cluster.nic = 1 GB/s each"
+    full_speed = "useful_time is at full speed, so the demand must fit"
     assert told == [
         "job.sampels: unknown key; did you mean 'samples'?",
         "costs.sav: unknown key; did you mean 'save'?",
-        f"job.network: 9 GB/s over 4 parameter_servers {full_speed}",
-        f"job.network: 9 GB/s over 4 trainers {full_speed}",
+        f"job.network: 9 GB/s over 4 parameter_servers {nic}; {full_speed}",
+        f"job.network: 9 GB/s over 4 trainers {nic}; {full_speed}",
         "failures.hits.parameter_servers: 5 is more than cluster.parameter_servers = 4; "
         "a failure can hit 4 at most",
         "failures.hits.trainers: 6 is more than cluster.trainers = 4; a failure can hit 4 at most",

@@ -83,10 +83,6 @@ def test_the_closed_form_loads_no_engine(job: str) -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-
-
-
-
 def test_interrupted_while_settings_are_searched_it_says_what_leads(
     job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

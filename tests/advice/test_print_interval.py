@@ -43,7 +43,3 @@ def test_the_number_alone(
     asked = ["advise", str(job), "--system", "full", "--print", "interval", *more]
     assert _main(asked) == 0
     assert capsys.readouterr().out == f"{number}\n"
-
-
-
-

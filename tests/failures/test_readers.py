@@ -15,7 +15,6 @@ import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.options import Columns
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.traces import read_lanl
 from tests.failures.generated_logs import WRITERS, Down, Truth
@@ -96,25 +95,6 @@ def test_what_is_written_is_read(rows, with_kinds):
 # dispatch
 
 
-@pytest.mark.parametrize(
-    ("args", "error"),
-    [
-        (
-            ("lanll",),
-            "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, stepfun, slurm, "
-            "prometheus, xid, intervals",
-        ),
-        (
-            ("lanl", None, Columns(time="t")),
-            "reader 'lanl' knows its columns; leave out their names",
-        ),
-        (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
-        (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),
-        (("csv",), "failures.csv: no such file"),
-    ],
-)
-def test_read_log_refuses(args, error):
-    assert error_of(read_log, "failures.csv", *args) == error
 
 
 # LANL
