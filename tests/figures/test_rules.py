@@ -33,15 +33,11 @@ from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 from tests.figures import (
     test_answer,
-    test_breakdown,
+    test_bars,
+    test_cells,
     test_curves,
-    test_ladder,
     test_log_page,
-    test_lost_rows,
-    test_mtbf,
-    test_pareto,
-    test_phase,
-    test_robust,
+    test_measured,
     test_survival,
 )
 from tests.figures.answers import CASES as ANSWERS
@@ -56,12 +52,12 @@ FLEET = pd.DataFrame(
         for percentile in (50, 75, 95)
     ]
 )
-OUTLIER = test_breakdown.table(
+OUTLIER = test_bars.table(
     {
-        "full": test_breakdown.policy(0.0005, save=0.01, lost=0.004),
-        "slow": test_breakdown.policy(0.01, save=0.1, slowdown=0.5),
-        "cpr": test_breakdown.policy(0.0005, learning=0.003, save=0.011),
-        "other": test_breakdown.policy(0.0005, save=0.012),
+        "full": test_bars.policy(0.0005, save=0.01, lost=0.004),
+        "slow": test_bars.policy(0.01, save=0.1, slowdown=0.5),
+        "cpr": test_bars.policy(0.0005, learning=0.003, save=0.011),
+        "other": test_bars.policy(0.0005, save=0.012),
     }
 )
 
@@ -86,21 +82,21 @@ def shown(name: str) -> Figure:
 #: Each picture of the gallery, of a small table.
 DRAWN: dict[str, Callable[[], Figure]] = {
     "survival": partial(test_survival.drawn, "ten"),
-    "mtbf-scaling": partial(test_mtbf.drawn, "doublings"),
+    "mtbf-scaling": partial(test_measured.drawn_mtbf, "doublings"),
     "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
-    "policy-breakdown": partial(test_breakdown.drawn, "three"),
+    "policy-breakdown": partial(test_bars.drawn_bars, "three"),
     "failure-causes": lambda: failures_by_cause(CAUSES, "A job"),
     "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
-    "ett-ladder": partial(test_ladder.drawn, "three"),
+    "ett-ladder": partial(test_bars.drawn_ladder, "three"),
     "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
-    "pareto": partial(test_pareto.drawn, "all"),
-    "robust": partial(test_robust.drawn, "all"),
+    "pareto": partial(test_answer.drawn_pareto, "all"),
+    "robust": partial(test_cells.drawn_robust, "all"),
     "scaling": partial(test_curves.drawn, "scaling"),
     "sensitivity": partial(test_curves.drawn, "sensitivity"),
     "interval": partial(test_curves.drawn, "interval"),
     "tradeoff": partial(test_curves.drawn, "tradeoff"),
-    "rows": partial(test_lost_rows.drawn, "2 skews"),
-    "phase": partial(test_phase.drawn, "square"),
+    "rows": partial(test_measured.drawn_rows, "2 skews"),
+    "phase": partial(test_cells.drawn_phase, "square"),
     "ecrm-overhead": partial(test_curves.drawn, "ecrm-overhead"),
     "ecrm-recovery": partial(test_curves.drawn, "ecrm-recovery"),
     "pls-accuracy": partial(shown, "pls-accuracy"),
@@ -137,24 +133,24 @@ def test_no_text_is_cut_too_small_or_covers_another(name: str) -> None:
     boxes_apart(drawn(name))
 
 
-#: Of each file of tests, what draws its made-up tables, and their names.
+#: What draws made-up tables, and their names.
 CASES = {
-    test_answer: test_answer.CASES,
-    test_breakdown: test_breakdown.CASES,
-    test_curves: test_curves.DRAWN,
-    test_ladder: test_ladder.CASES,
-    test_log_page: test_log_page.LOGS,
-    test_lost_rows: test_lost_rows.CASES,
-    test_mtbf: test_mtbf.CASES,
-    test_pareto: test_pareto.CASES,
-    test_phase: test_phase.CASES,
-    test_robust: test_robust.CASES,
-    test_survival: test_survival.SAMPLES,
+    test_answer.drawn_answer: ANSWERS,
+    test_answer.drawn_pareto: ANSWERS,
+    test_bars.drawn_bars: test_bars.BARS,
+    test_bars.drawn_ladder: test_bars.LADDERS,
+    test_cells.drawn_phase: test_cells.PHASES,
+    test_cells.drawn_robust: test_cells.ROBUST,
+    test_curves.drawn: test_curves.DRAWN,
+    test_log_page.drawn: test_log_page.LOGS,
+    test_measured.drawn_mtbf: test_measured.MTBFS,
+    test_measured.drawn_rows: test_measured.ROWS,
+    test_survival.drawn: test_survival.SAMPLES,
 }
 
 
 @pytest.mark.parametrize(
-    ("draw", "case"), [(module.drawn, case) for module, cases in CASES.items() for case in cases]
+    ("draw", "case"), [(draw, case) for draw, cases in CASES.items() for case in cases]
 )
 def test_no_text_of_an_odd_table_is_cut_or_covers_another(
     draw: Callable[[str], Figure], case: str
@@ -272,7 +268,7 @@ def test_numbers_on_axes_have_a_unit(name: str) -> None:
 
 
 def test_what_is_found_is_true_of_the_intervals() -> None:
-    policy, table = test_breakdown.policy, test_breakdown.table
+    policy, table = test_bars.policy, test_bars.table
     apart = table({"full": policy(0.001, save=0.084), "cpr": policy(0.001, 0.02, save=0.006)})
     near = table({"a": policy(0.001, save=0.02), "b": policy(0.001, save=0.0215)})
     some = table({**near.to_dict("index"), "c": policy(0.001, save=0.09)})
