@@ -245,5 +245,4 @@ def test_the_scenario_has_the_slopes_of_its_study(source: Source) -> None:
     block = source.scenario.read_text(encoding="utf-8").partition(accuracy.MARK)[2]
     assert block == accuracy.block(source), HINT
     found = load_scenario(source.scenario).accuracy
-    assert found is not None
     assert {"cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"} == {*found.systems}

@@ -253,7 +253,6 @@ def test_a_named_optimizer_replaces_that_of_a_preset():
 )
 def test_how_far_updates_move_a_row_follows_from_the_optimizer(keys, rule):
     rows = Model.model_validate({"preset": "criteo-kaggle", **keys}).rows
-    assert rows is not None
 
     assert rows.rule == rule
 

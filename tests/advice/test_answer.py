@@ -116,16 +116,13 @@ def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(
     quickstart: Advice,
 ) -> None:
     best, allowing = quickstart.best, quickstart.allowing
-    assert best is not None
     assert best.feasible
     assert quickstart.verdict in {"best", "tied"}
     assert best.loses_nothing
     others = [each for each in quickstart.found if each.feasible and each is not best]
     assert all(best.objective.mean <= each.objective.mean for each in others)
 
-    assert allowing is not None
     assert allowing.criteria.bounds == (Bound("learning_lost", 0.01),)
-    assert allowing.best is not None
     assert 0 < allowing.best.measures["learning_lost"].high <= 0.01
     assert quickstart.document()["allowing"] == allowing.brief()
     assert [each.name for each in quickstart.found if each.why == "loses learning"]
@@ -159,7 +156,6 @@ def test_progress_is_told_and_the_same_question_has_the_same_answer() -> None:
 def test_each_objective_is_what_is_least(objective: str, measure: str) -> None:
     best = cprsim.advise(measured(), objective, systems=[*FEW, "accepted-loss"]).best
 
-    assert best is not None
     assert best.measures[measure] == best.objective
 
 
@@ -190,7 +186,6 @@ def test_spares_are_bounded_and_choices_within_the_limit_are_found() -> None:
     job = scenario.with_policies({"hot-swap": scenario.policies["hot-swap"]})
     advice = cprsim.advise(job, systems=["hot-swap"], max_spares=1)
 
-    assert advice.best is not None
     assert advice.best.name == "hot-swap (tuned)"
     assert all(each.plan.machines_ready(0) <= 1 for each in advice.found)
     assert any("needs 2 spare machines; your limit is 1" in each.why for each in advice.refused)
@@ -208,7 +203,6 @@ def test_the_drop_of_auc_is_bounded_by_its_steepest_slope(up_to: float) -> None:
     )
     best = advice.best
 
-    assert best is not None
     assert best.candidate.system == "cpr-vanilla"
     assert 0.01 < best.measures["pls"].high <= 0.02
     (refused,) = (each for each in advice.refused if each.system == "partial")
@@ -258,8 +252,6 @@ def test_settings_are_round_with_the_range_that_is_as_good() -> None:
 @pytest.mark.slow
 def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart: Advice) -> None:
     best, second, apart = quickstart.best, quickstart.runner_up, quickstart.apart
-    assert best is not None
-    assert second is not None
     assert set(apart) == {*OVERHEAD_CAUSES, "overhead"}
     by_cause = math.fsum(each.mean for cause, each in apart.items() if cause != "overhead")
     assert by_cause == pytest.approx(apart["overhead"].mean, abs=1e-12)
@@ -322,7 +314,6 @@ def test_cost_is_least_where_money_is_asked_for() -> None:
     dear = next(each for each in advice.found if each.candidate.system == "replication")
     best = advice.best
 
-    assert best is not None
     # A copy of 1 TB for 8 d is 8,000 USD; all machines are 24 USD/h, 4,608 USD in all.
     assert dear.measures["cost"].mean > 12_000
     assert best.candidate.system != "replication"
@@ -336,7 +327,6 @@ def test_where_nothing_fails_nobody_saves_and_it_is_decided() -> None:
     advice = cprsim.advise(scenario, systems=FEW, max_interval=None)
 
     assert advice.verdict in {"best", "tied"}
-    assert advice.best is not None
     assert advice.best.objective.mean == 0
 
 
@@ -385,7 +375,6 @@ def test_an_asynchronous_checkpoint_that_loses_nothing_is_found() -> None:
     advice = cprsim.advise(scenario, systems=["full", "partial", "async"], max_pls=0)
     best = advice.best
 
-    assert best is not None
     assert best.candidate.system == "async"
     assert best.loses_nothing
 
@@ -401,10 +390,8 @@ def test_a_target_that_no_save_is_needed_for_is_never_to_save() -> None:
     )
     best = advice.best
 
-    assert best is not None
     interval = best.settings["interval"]
     assert interval == "never" or parse_duration(interval) < 10 * 86400
-    assert advice.decision is not None
     assert advice.decision.never_saves
     assert any("without a save" in line for line in decision_lines(advice.decision))
 
@@ -472,7 +459,6 @@ def test_a_setting_that_fits_is_found_where_the_default_does_not() -> None:
     )
     advice = cprsim.advise(scenario, systems=["ecrm"])
 
-    assert advice.best is not None
     assert advice.best.settings["parity"] >= 4
 
 
@@ -501,7 +487,6 @@ def test_jobs_that_get_nowhere_are_no_error() -> None:
     (never,) = (each for each in advice.found if each.name == "never")
 
     assert never.objective.mean > 1
-    assert advice.best is not None
     assert advice.best.name == "never (tuned)"
 
 
@@ -529,7 +514,6 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
         found = {each.name: each for each in advice.found}
         assert found["never"].feasible is feasible
         assert found["never"].measures["learning_lost"].mean == pytest.approx(0.19, abs=0.01)
-        assert advice.best is not None
         assert (advice.best.name != "never") or feasible
 
 
@@ -576,14 +560,12 @@ def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum() -> None:
 
     assert advice.of_fleet
     assert full.measures["overhead"].mean == pytest.approx(row["overhead"])
-    assert full.in_sum is not None
     assert full.in_sum.mean == pytest.approx(row["machine_overhead"])
 
 
 def test_robustness_asks_what_if_the_job_is_another() -> None:
     advice = answered(*FEW)
     found = robustness(advice)
-    assert found is not None
     levers = {each.name: each for each in found.levers}
 
     assert set(levers) == {"MTBF", "save bandwidth", "rescheduling", "parameter servers"}
@@ -625,7 +607,6 @@ def test_a_policy_that_lacks_memory_here_may_be_the_best_on_more_servers() -> No
     advice = cprsim.advise(scenario, systems=["full", "replication"])
     found = robustness(advice)
 
-    assert found is not None
     assert [each.name for each in advice.refused] == ["replication"]
     (servers,) = (each for each in found.levers if each.name == "parameter servers")
     least = {each.value: each.least for each in servers.worlds}
@@ -668,7 +649,6 @@ def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told
 def check_screen(advice: Advice) -> None:
     lines = screen(advice, robustness(advice))
     job, best = advice.scenario, advice.best
-    assert best is not None
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith(("Use ", "Keep ", "This job is hopeless"))
@@ -719,7 +699,6 @@ def test_of_those_that_do_the_same_the_one_that_loses_less_is_best() -> None:
     advice = cprsim.advise(scenario, systems=["accepted-loss"])
     best = advice.best
 
-    assert best is not None
     lost = {each.name: each.measures["updates_lost"].mean for each in advice.found}
     alike = [best, *advice.tied]
     assert lost[best.name] == min(lost[each.name] for each in alike)
@@ -781,7 +760,6 @@ def test_the_configuration_has_keys_that_go_back_to_their_default() -> None:
     advice = cprsim.advise(four, systems=["replication"], max_memory=1.0)
     best = advice.best
 
-    assert best is not None
     assert best.settings["copies"] == 2
     assert "copies = 2" in configuration(advice).splitlines()
 
@@ -791,7 +769,6 @@ def test_silent_faults_in_the_model_are_no_learning_that_is_kept() -> None:
     advice = cprsim.advise(job, systems=["full"], max_pls=0.01)
     best = advice.best
 
-    assert best is not None
     assert not job.context.overlooks_faults(best.plan)
     (never,) = (each for each in advice.found if each.name == "never")
     assert never.why == "ends with silent faults in the model"

@@ -37,7 +37,6 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None
         env=os.environ | {"PYTHONUNBUFFERED": ""},
     )
     try:
-        assert process.stdout is not None
         address = urlsplit(process.stdout.readline().strip())
         assert (address.scheme, address.hostname) == ("http", "127.0.0.1")
         connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=HANGS_S)

@@ -34,7 +34,6 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def outages_of(log: FailureLog) -> list[tuple[float, int, float | None]]:
     """Time, node and repair of each failure; None where the repair isn't known."""
-    assert log.repaired_s is not None
     repaired = [None if np.isnan(end) else end for end in log.repaired_s.tolist()]
     return list(zip(log.times_s.tolist(), log.nodes.tolist(), repaired, strict=True))
 

@@ -374,7 +374,6 @@ def test_keys_of_bursts_can_be_set(path: Path) -> None:
     sets = ['failures.bursts.mean="100 d"', "failures.bursts.sizes.2=0.5"]
     bursts = cprsim.load_scenario(path, sets).failures.bursts
 
-    assert bursts is not None
     assert bursts.mean_s == 100 * 86400
     assert bursts.sizes == {2: 0.5, 3: 0.15, 4: 0.05}
 

@@ -65,8 +65,6 @@ def error_of(name: str, reader: str, system: int | None = None) -> str:
     return str(caught.value)
 
 
-
-
 def test_every_reader_has_malformed_logs() -> None:
     assert {case.reader for case in CASES} == {*EVERY}
 

@@ -95,8 +95,6 @@ def test_what_is_written_is_read(rows, with_kinds):
 # dispatch
 
 
-
-
 # LANL
 
 

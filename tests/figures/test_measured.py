@@ -49,7 +49,7 @@ def lost_table(
 
 
 LONG_SKEWS = (
-    "embedding lost_table 17 of the model, as accessed in the first week",
+    "embedding table 17 of the model, as accessed in the first week",
     "W" * 40,
     "a/path/to/a/file/of/accesses/that/is/long.csv",
 )

@@ -86,14 +86,12 @@ def test_all_candidates_and_who_was_not_asked_are_told(page: Page, advice: Advic
 
 def test_what_is_to_paste_is_the_policy(page: Page, advice: Advice) -> None:
     tables = tomllib.loads(codes(page)[0])["policies"]
-    assert advice.best is not None
     (name,) = tables
     again = Scenario(**advice.scenario.mapping() | {"policies": tables})
     assert again.plan(name) == advice.best.plan
 
 
 def test_a_system_that_the_scenario_has_not_gets_a_name_of_its_own(advice: Advice) -> None:
-    assert advice.best is not None
     best = replace(advice.best, candidate=replace(advice.best.candidate, origin=None))
     policies = {best.candidate.system: advice.scenario.policies["full"]}
     found = tuple(best if each is advice.best else each for each in advice.found)

@@ -343,7 +343,6 @@ def test_what_others_wrote_meanwhile_is_found_by_who_returns(folder) -> None:
     other.save(2, whole=True)
 
     found = restored(folder.store, 9)
-    assert found is not None
     folder.store.write(3, found.arrays)
     assert CheckpointStore(folder.path).steps == [3, 2]
 
