@@ -117,3 +117,17 @@ def test_interrupted_it_says_what_is_known(
     monkeypatch.setattr(advising, "certify", interrupted)
     assert cli._main(["advise", job, *FEW]) == 1
     assert capsys.readouterr().err.startswith("cprsim: interrupted; known so far: Use ")
+
+
+@pytest.mark.parametrize(("more", "number"), [([], "7200"), (["--steps"], "720")])
+def test_one_number_for_a_shell_script(more, number, job, capsys):
+    """The interval of the file is as good as any: two hours of a hundred, in which 36,000 steps."""
+    sets = (
+        *("job.useful_time=100 h", "job.samples=36_000_000", "costs.load=6 min"),
+        *("cluster.parameter_servers=4", "model={tables=[{rows=1000, dim=8}], batch=1000}"),
+        'policies={full={system="full", interval="2 h"}}',
+    )
+    asked = ["advise", job, "--system", "full", "--print", "interval", *more]
+
+    assert cli._main([*asked, *(f"--set={each}" for each in sets)]) == 0
+    assert capsys.readouterr().out == f"{number}\n"

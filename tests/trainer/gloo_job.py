@@ -21,22 +21,16 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
-import cprsim
 from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
+from tests.trainer.jobs import job_of
 from tests.waiting import HANGS_S
 
 STEPS, BATCH, DIM, ROWS = 20, 16, 4, 40
 
 
 def scenario(size, policy):
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
-        model={"tables": [{"rows": ROWS, "dim": DIM}] * size},
-        cluster={"parameter_servers": size, "trainers": size},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={policy: {"system": policy, "interval": "5 s"}},
-    )
+    policies = {policy: {"system": policy, "interval": "5 s"}}
+    return job_of(STEPS, [ROWS] * size, DIM, size, size, BATCH, **policies)
 
 
 class Loop:
