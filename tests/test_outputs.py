@@ -175,21 +175,6 @@ def test_a_folder_keeps_each_file_that_cprsim_did_not_write(
     )
 
 
-@pytest.mark.parametrize("command", FOLDERS)
-def test_a_folder_keeps_all_of_them_at_once(refused, nothing_runs, command) -> None:
-    asked, names = FOLDERS[command]
-    Path("out").mkdir()
-    for name in names:
-        Path("out", name).write_bytes(MINE)
-    others = [name for name in names if name != "manifest.json"]
-
-    assert refused(*asked, "--out", "out/../out") == (
-        "--out out/../out: manifest.json is not as cprsim wrote it, and nothing shows that cprsim "
-        f"wrote {', '.join(others[:-1])} and {others[-1]}; give another folder, or --force to "
-        "replace what is there"
-    )
-
-
 @pytest.mark.parametrize("forced", [[], ["--force"]])
 @pytest.mark.parametrize("command", ["run", "advise"])
 def test_a_folder_keeps_the_scenario_that_is_read(refused, nothing_runs, command, forced) -> None:
@@ -197,12 +182,6 @@ def test_a_folder_keeps_the_scenario_that_is_read(refused, nothing_runs, command
     asked = [command, "scenario.toml", "--out", ".", *forced]
 
     assert refused(*asked) == "--out .: this command reads scenario.toml; give another folder"
-
-
-def test_a_run_from_the_scenario_of_a_result_goes_elsewhere(refused, nothing_runs) -> None:
-    assert refused("run", "run/scenario.toml", "--out", "run", "--force") == (
-        "--out run: this command reads scenario.toml; give another folder"
-    )
 
 
 @pytest.mark.parametrize("link", ["symbolic", "hard", "folder"])
@@ -347,18 +326,6 @@ def test_a_manifest_that_was_changed_gives_no_file_up(refused, nothing_runs, cha
 # Files
 
 
-@pytest.mark.parametrize(("command", "name"), EACH_FILE)
-def test_a_file_of_the_users_stays(refused, nothing_runs, command, name) -> None:
-    """R2: `export --out sw/sweep.db` replaced the sweep that it read."""
-    asked, kinds = FILES[command]
-    Path(name).write_bytes(MINE)
-
-    assert refused(*asked, name) == (
-        f"{asked[-1]} {name}: exists already and is not a {kinds[name]} of cprsim's; give another "
-        "name, or --force to replace it"
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", FILES)
 def test_an_older_output_is_replaced(place, command) -> None:
@@ -397,13 +364,17 @@ def foreign(name: str) -> bytes:
     }[name]
 
 
+@pytest.mark.parametrize("content", [lambda _: MINE, foreign], ids=["text", "same format"])
 @pytest.mark.parametrize(("command", "name"), EACH_FILE)
-def test_a_file_of_another_program_in_the_same_format_stays(
-    refused, nothing_runs, command, name
-) -> None:
-    Path(name).write_bytes(foreign(name))
+def test_a_file_that_cprsim_did_not_write_stays(refused, nothing_runs, command, name, content):
+    """R2: `export --out sw/sweep.db` replaced the sweep that it read."""
+    asked, kinds = FILES[command]
+    Path(name).write_bytes(content(name))
 
-    assert "is not a" in refused(*FILES[command][0], name)
+    assert refused(*asked, name) == (
+        f"{asked[-1]} {name}: exists already and is not a {kinds[name]} of cprsim's; give another "
+        "name, or --force to replace it"
+    )
 
 
 READ = {
