@@ -38,88 +38,119 @@ def store(write: str, read: str = "1 PB/s") -> dict[str, str]:
     return {"write": write, "read": read}
 
 
-#: What is done, of a model: seconds follow.
-SAVE, SAVE_TO_PEERS = ("save", REMOTE), ("save", PEERS)
-ALL, LOST, LOST_3 = (("load", REMOTE, *what) for what in (("all", 1), ("lost", 1), ("lost", 3)))
-COPY, COPY_3 = (("load", PEERS, "none", nodes) for nodes in (1, 3))
-HOST, SLOW_PEERS = Tier("host", "host", write=5e9, read=2e9), Tier("peers", "peers", read=1e8)
-FAST = Tier("fast", "peers", save_s=2.0, load_s=3.0)
-MEASURED = {"save": "7 s", "load": "3 s"}
-
-#: By case: tables in place of those of `costs`, and the seconds that they give, worked by hand.
-CASES = {
-    # Bytes over the narrowest link: 10 GB through each card at 1 GB/s, or 40 GB into the store.
-    "a save by card": ({"storage": store("8 GB/s")}, {SAVE: 10}),
-    "card and store are full": ({"storage": store("4 GB/s")}, {SAVE: 10}),
-    "a save by store": ({"storage": store("2 GB/s")}, {SAVE: 20}),
-    "a slow store": ({"storage": store("100 MB/s")}, {SAVE: 400}),
-    "loads by card": ({"storage": store("1 PB/s", "8 GB/s")}, {ALL: 10, LOST: 10, LOST_3: 10}),
-    "loads by store": ({"storage": store("1 PB/s", "2 GB/s")}, {ALL: 20, LOST: 10, LOST_3: 15}),
-    "slow loads": ({"storage": store("1 PB/s", "500 MB/s")}, {ALL: 80, LOST: 20, LOST_3: 60}),
-    "no cards": (
-        {"cluster": {"parameter_servers": 4}, "storage": store("2 GB/s", "5 GB/s")},
-        {SAVE: 20, ALL: 8, LOST: 2},
-    ),
-    "a dense part, of no shard": (
-        {"model": {"embedding": "40 GB", "dense": "4 GB"}, "storage": store("2 GB/s", "2 GB/s")},
-        {SAVE: 22, ALL: 22, LOST: 10},
-    ),
-    "optimizer state, of its shard": (
-        {"model": {"embedding": "40 GB", "optimizer": "20 GB"}},
-        {SAVE: 15, LOST: 15},
-    ),
-    "copies need no store": ({"storage": store("1 kB/s", "1 kB/s")}, {COPY: 10, COPY_3: 10}),
-    "everything, whoever is lost": (
-        {"storage": store("1 PB/s", "2 GB/s")},
-        {("load", REMOTE, "all", 0): 20},
-    ),
-    "a share of the bytes": (
-        {},
-        {
-            (*SAVE, 1.0, 0.25): 2.5,
-            (*SAVE, 0.5, 0.25): 1.25,
-            (*LOST, 1.5): 15,
-        },
-    ),
-    # Peers are reached over cards, and a tier of the host over none.
-    "tiers": (
-        {},
-        {
-            SAVE_TO_PEERS: 10,
-            ("save", HOST): 2,
-            ("load", HOST, "all", 2): 5,
-            ("load", SLOW_PEERS, "all", 2): 100,
-            ("save", FAST): 2,
-            ("load", FAST, "all", 0): 3,
-        },
-    ),
-    # What is measured wins over what is derived, and a special load over the general one.
-    "measured": ({"costs": MEASURED}, {SAVE: 7, ALL: 3, ("load", REMOTE, "lost", 2): 3}),
-    "measured in part": (
-        {"costs": {"load_partial": "3 s"}, "storage": store("8 GB/s", "2 GB/s")},
-        {SAVE: 10, ALL: 20, LOST: 3},
-    ),
-    "measured apart": ({"costs": {"load": "3 s", "load_full": "9 s"}}, {ALL: 9, LOST: 3}),
-    "measured without sizes": ({"model": None, "storage": None, "costs": MEASURED}, {COPY: 3}),
-    "measured nothing": ({"costs": {"save": "0 s", "load": "0 s"}}, {SAVE: 0, ALL: 0}),
-}
+# Derived: bytes over the narrowest link
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_saves_and_loads_take_what_is_worked_out_by_hand(case):
-    tables, seconds = CASES[case]
-    model = costs(**tables)
-    found = {did: model.seconds(getattr(model, did[0])(*did[1:])) for did in seconds}
+@pytest.mark.parametrize(
+    ("write", "seconds"),
+    [
+        ("8 GB/s", 10.0),  # 10 GB through each card at 1 GB/s; the store could take 8
+        ("4 GB/s", 10.0),  # both are full
+        ("2 GB/s", 20.0),  # 40 GB into the store at 2 GB/s
+        ("100 MB/s", 400.0),
+    ],
+)
+def test_a_save_takes_as_long_as_the_card_or_the_store(write, seconds):
+    model = costs(storage=store(write))
 
-    assert found == pytest.approx(seconds, rel=1e-12)
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(seconds, rel=1e-12)
 
 
-def test_where_nothing_is_lost_or_measured_no_link_is_used():
-    model = costs()
+@pytest.mark.parametrize(
+    ("read", "full", "one", "three"),
+    [
+        ("8 GB/s", 10.0, 10.0, 10.0),  # each replacement's card is the limit
+        ("2 GB/s", 20.0, 10.0, 15.0),  # 40 GB, 10 GB and 30 GB out of the store
+        ("500 MB/s", 80.0, 20.0, 60.0),
+    ],
+)
+def test_a_load_reads_all_shards_or_the_lost_ones(read, full, one, three):
+    model = costs(storage=store("1 PB/s", read))
 
-    nothing = (("load", REMOTE, "lost", 0), ("load", PEERS, "none", 0), ("load", PEERS, "all", 0))
-    assert [model.load(*what).volume for _, *what in nothing] == [0.0, 0.0, 0.0]
-    assert model.save(FAST).uses == model.load(FAST, "all", 0).uses == ()
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(full, rel=1e-12)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(one, rel=1e-12)
+    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(three, rel=1e-12)
+
+
+def test_the_store_alone_limits_where_there_is_no_card():
+    model = costs(cluster={"parameter_servers": 4}, storage=store("2 GB/s", "5 GB/s"))
+
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(8.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(2.0)
+
+
+def test_the_dense_part_is_saved_and_loaded_with_everything_but_belongs_to_no_shard():
+    model = costs(model={"embedding": "40 GB", "dense": "4 GB"}, storage=store("2 GB/s", "2 GB/s"))
+
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(22.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(22.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(10.0)
+
+
+def test_optimizer_state_belongs_to_its_shard():
+    model = costs(model={"embedding": "40 GB", "optimizer": "20 GB"})
+
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(15.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(15.0)
+
+
+def test_a_copy_from_peers_needs_no_store():
+    model = costs(storage=store("1 kB/s", "1 kB/s"))
+
+    assert model.seconds(model.load(PEERS, "none", 1)) == pytest.approx(10.0)
+    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)
+
+
+def test_a_rollback_loads_what_it_says():
+    model = costs(storage=store("1 PB/s", "2 GB/s"))
+
+    assert model.seconds(model.load(REMOTE, "all", 0)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(15.0)
+    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)  # from peers, by card
+    assert model.load(REMOTE, "lost", 0).volume == model.load(PEERS, "none", 0).volume == 0.0
+
+
+# Measured
+
+
+def test_what_is_measured_wins_over_what_is_derived():
+    model = costs(costs={"save": "7 s", "load": "3 s"})
+
+    assert model.seconds(model.save(REMOTE)) == 7.0
+    assert (
+        model.seconds(model.load(REMOTE, "all", 1))
+        == model.seconds(model.load(REMOTE, "lost", 2))
+        == 3.0
+    )
+
+
+def test_what_is_measured_of_one_kind_leaves_the_others_derived():
+    model = costs(costs={"load_partial": "3 s"}, storage=store("8 GB/s", "2 GB/s"))
+
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(10.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
+
+
+def test_a_special_load_wins_over_the_general_one():
+    model = costs(costs={"load": "3 s", "load_full": "9 s"})
+
+    assert model.seconds(model.load(REMOTE, "all", 1)) == 9.0
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
+
+
+def test_a_copy_takes_a_measured_partial_load_where_no_model_says_its_size():
+    model = costs(model=None, storage=None, costs={"save": "7 s", "load": "3 s"})
+
+    assert model.seconds(model.load(PEERS, "none", 1)) == 3.0
+
+
+def test_a_measured_nothing_is_measured():
+    model = costs(costs={"save": "0 s", "load": "0 s"})
+
+    assert model.seconds(model.save(REMOTE)) == model.seconds(model.load(REMOTE, "all", 1)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -253,6 +284,7 @@ def test_a_named_optimizer_replaces_that_of_a_preset():
 )
 def test_how_far_updates_move_a_row_follows_from_the_optimizer(keys, rule):
     rows = Model.model_validate({"preset": "criteo-kaggle", **keys}).rows
+    assert rows is not None
 
     assert rows.rule == rule
 
@@ -266,30 +298,75 @@ def traffic(network: str, **cluster) -> CostModel:
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "seconds"),
+    ("forwarded", "seconds"),
     [
-        # 0.5 GB/s a server and 0.125 GB/s a trainer through cards of 0.8 GB/s.
-        (traffic("2 GB/s"), (0.0, 0.0), 1.0),
-        (traffic("2 GB/s"), (0.0, 1.2e9), 1.0),  # 0.5 + 0.3 into each server: the card is just full
-        (traffic("2 GB/s"), (0.0, 2e9), 1.25),
-        (traffic("2 GB/s"), (0.0, 4e9), 1.875),
-        (traffic("2 GB/s"), (0.1, 0.0), 1.1),  # the policy's own slowdown, if the network is faster
-        (traffic("2 GB/s"), (0.1, 2e9), 1.25),
-        (traffic("2 GB/s"), (0.5, 2e9), 1.5),
-        # 0.2 GB/s a server, but 0.4 GB/s a trainer: more than its card.
-        (traffic("800 MB/s", trainers=2, nic="320 MB/s"), (0.0, 0.0), 1.25),
-        (costs(), (0.0, 8e9), 2.0),  # no job.network: servers send to each other all the same
+        (0.0, 1.0),
+        (1.2e9, 1.0),  # 0.5 + 0.3 GB/s into each server: the card is just full
+        (2e9, 1.25),  # 1 GB/s through a card of 0.8
+        (4e9, 1.875),
     ],
 )
-def test_what_is_sent_slows_training_once_a_card_is_full(model, given, seconds):
-    assert model.seconds(model.training(*given)) == pytest.approx(seconds, rel=1e-12)
+def test_what_servers_send_to_each_other_slows_training_once_a_card_is_full(forwarded, seconds):
+    model = traffic("2 GB/s")  # 0.5 GB/s a server, 0.125 GB/s a trainer
+    training = model.training(peer_bytes_per_s=forwarded)
+
+    assert model.seconds(training) == pytest.approx(seconds, rel=1e-12)
 
 
-def test_without_cards_sending_more_costs_nothing():
+def test_the_trainers_cards_count_as_well():
+    # 0.2 GB/s a server, but 0.4 GB/s a trainer: more than its card.
+    model = traffic("800 MB/s", trainers=2, nic="320 MB/s")
+
+    assert model.seconds(model.training()) == pytest.approx(1.25, rel=1e-12)
+
+
+def test_a_slowdown_of_the_policys_own_counts_where_the_network_is_faster():
+    model = traffic("2 GB/s")
+
+    assert model.seconds(model.training(0.1)) == pytest.approx(1.1)
+    assert model.seconds(model.training(0.1, 2e9)) == pytest.approx(1.25)
+    assert model.seconds(model.training(0.5, 2e9)) == pytest.approx(1.5)
+
+
+def test_servers_send_to_each_other_even_where_trainers_are_not_known_to():
+    model = costs()  # 1 GB/s a card, no job.network
+
+    assert model.seconds(model.training(peer_bytes_per_s=8e9)) == pytest.approx(2.0)
+
+
+def test_without_traffic_or_without_cards_sending_more_costs_nothing():
     wide = costs(job={"useful_time": "10 h", "network": "2 GB/s"}, cluster={"parameter_servers": 4})
 
     assert wide.seconds(wide.training(0.0, 1e12)) == 1.0
     assert math.isinf(wide.capacities["server.in"])
+
+
+# Tiers
+
+
+def test_a_tier_of_peers_is_reached_over_cards_and_one_of_the_host_over_none():
+    model, host = costs(), Tier("host", "host", write=5e9, read=2e9)
+
+    assert model.seconds(model.save(PEERS)) == pytest.approx(10.0)
+    assert model.seconds(model.save(host)) == pytest.approx(2.0)
+    assert model.seconds(model.load(host, "all", 2)) == pytest.approx(5.0)
+    assert model.seconds(model.load(Tier("peers", "peers", read=1e8), "all", 2)) == 100.0
+    assert model.load(PEERS, "all", 0).volume == 0.0  # who is up has what it returns to
+
+
+def test_a_tier_with_measured_costs_draws_on_no_link():
+    model, fast = costs(), Tier("fast", "peers", save_s=2.0, load_s=3.0)
+
+    assert model.save(fast).uses == model.load(fast, "all", 0).uses == ()
+    assert (model.seconds(model.save(fast)), model.seconds(model.load(fast, "all", 0))) == (2, 3)
+
+
+def test_writing_and_reading_a_share_of_the_bytes_takes_that_share_of_the_time():
+    model = costs()
+
+    assert model.seconds(model.save(REMOTE, 1.0, 0.25)) == pytest.approx(2.5)
+    assert model.seconds(model.save(REMOTE, 0.5, 0.25)) == pytest.approx(1.25)
+    assert model.seconds(model.load(REMOTE, "lost", 1, 1.5)) == pytest.approx(15.0)
 
 
 # On the simulated cluster

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics import files, owned
+from cprsim.basics import files
 from cprsim.basics.files import write_all
 from cprsim.basics.interrupts import INTERRUPTS, held_back
 from cprsim.basics.manifest import with_manifest
-from cprsim.basics.owned import owned_folder
 from tests.test_cli import written
 from tests.waiting import HANGS_S
 
@@ -269,58 +268,3 @@ def test_what_python_has_no_handler_for_is_left_alone(heard) -> None:
     with held_back():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-
-
-# --- Temporary folders ----------------------------------------------------------------------------
-
-
-fcntl = pytest.importorskip("fcntl", reason="no locks")
-
-
-def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder: Path) -> None:
-    killed = (
-        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
-        "with owned_folder(Path()) as place:\n"
-        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
-    )
-    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
-    (left,) = folder.iterdir()
-
-    with owned_folder(folder) as mine, owned_folder(folder) as other:
-        assert not left.exists()
-        assert {mine, other} == {*folder.iterdir()}
-    assert list(folder.iterdir()) == []
-
-
-def test_only_folders_of_ones_own_making_go(folder: Path) -> None:
-    (folder / "real").mkdir()
-    (folder / "real" / "file").touch()
-    (folder / ".cprsim_a_linkxx").symlink_to(folder / "real")
-    (folder / ".cprsim_other").mkdir()
-    with owned_folder(folder):
-        pass
-
-    assert {path.name for path in folder.iterdir()} == {"real", ".cprsim_a_linkxx", ".cprsim_other"}
-    assert (folder / "real" / "file").exists()
-
-
-def test_without_locks_nothing_is_swept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
-    with owned_folder(folder) as mine:
-        with owned_folder(folder):
-            assert mine.exists()
-        assert mine.exists()
-
-
-def test_a_folder_is_locked_through_a_link_as_well(folder: Path) -> None:
-    (folder / "real").mkdir()
-    (folder / "link").symlink_to("real")
-    handle = os.open(folder / "real", os.O_RDONLY)
-    try:
-        with owned.locked(folder / "link"), pytest.raises(BlockingIOError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(handle)

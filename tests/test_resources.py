@@ -11,12 +11,9 @@ from scipy import stats
 import cprsim
 from cprsim.basics.units import format_bytes
 from cprsim.cli.command import _main
-from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.runs import runner
 from cprsim.runs.digest import Digest
-from cprsim.runs.measures import MEASURES
 from cprsim.runs.restarts import restarts
-from tools.site.results import POLICY_KEYS, REPLICATIONS, STATISTICS
 
 GB = 1e9
 
@@ -219,43 +216,3 @@ def test_advise_takes_them_as_a_limit() -> None:
     assert too_few.best is None
     assert any("over 11 restarts" in (each.why or "") for each in too_few.found)
     assert enough.document()["limits"]["max_restarts"] == 14
-
-
-# --- The list of columns --------------------------------------------------------------------------
-
-
-PRICES = {"trainer": "2 USD/h", "spare": "2 USD/h", "energy": "0.6 kW", "carbon": "0.4 kg/kWh"}
-
-
-@pytest.fixture(scope="module")
-def result() -> cprsim.Result:
-    overrides = [f"prices.{key}={value}" for key, value in PRICES.items()]
-    return cprsim.run(cprsim.load_scenario("quickstart", overrides), ["full", "cpr"], 2)
-
-
-def test_every_column_of_results_is_listed_in_its_place(result: cprsim.Result) -> None:
-    assert [*result.replications] == [*REPLICATIONS]
-
-
-def test_every_key_of_a_policy_is_listed(result: cprsim.Result) -> None:
-    found = result.document(VOCABULARIES["ett"])["policies"]["cpr"].keys()
-
-    assert found - MEASURES.keys() == POLICY_KEYS.keys() - {"note", "predicted_auc_drop"}
-    assert REPLICATIONS.keys() >= MEASURES.keys()
-
-
-def test_every_statistic_of_a_measure_is_listed(result: cprsim.Result) -> None:
-    endings = [each for endings, _ in STATISTICS.values() for each in endings.split(", ")]
-
-    assert result.document()["policies"]["cpr"]["pls"].keys() == STATISTICS.keys()
-    assert {f"overhead{each}" for each in endings} == {
-        name for name in result.summary if name.startswith("overhead") and "retrained" not in name
-    }
-
-
-def test_seconds_add_up_to_the_wall_clock_as_the_list_says(result: cprsim.Result) -> None:
-    names = [*REPLICATIONS]
-    causes = names[names.index("train_s") : names.index("wall_s")]
-    rows = result.replications
-
-    assert rows[causes].sum(axis=1).to_numpy() == pytest.approx(rows["wall_s"].to_numpy())

@@ -236,8 +236,8 @@ def fuzzed(written: list[Folder], tmp_path: Path, trials: int, seed: int) -> Cou
 def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(
     written, tmp_path, counted
 ) -> None:
-    counts = fuzzed(written, tmp_path, 300, 0)
-    counted(f"300 damaged checkpoints: {dict(counts)}")
+    counts = fuzzed(written, tmp_path, 150, 0)
+    counted(f"150 damaged checkpoints: {dict(counts)}")
     assert min(counts[each.__name__] for each in DAMAGES) > 0
     assert min(counts[each] for each in ("none", "earlier", "last")) > 20
 
