@@ -50,7 +50,7 @@ def test_the_report_asks_nobody_and_fits(chromium: Browser, page: Path, width_px
     assert [url for url in seen.requests if not url.startswith("data:")] == [page.as_uri()]
     assert seen.console == []
     assert seen.width_px == width_px  # what is wider scrolls in a box of its own
-    with Image.open(io.BytesIO(seen.screenshot)) as image:
+    with Image.open(io.BytesIO(seen.screenshot())) as image:
         assert image.width == width_px
         colours = {colour for _, colour in image.convert("RGB").getcolors(2**24) or ()}
     assert {(0, 114, 178), (213, 94, 0)} <= colours  # bars of saving and of lost computation
