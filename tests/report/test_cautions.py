@@ -81,19 +81,16 @@ def test_enough_failures_and_none_at_all_are_no_reason_to_warn() -> None:
     assert told(scenario(exactly=2), 3) == []  # of how many there are nothing is left to chance
 
 
-def test_a_log_that_is_replayed_is_one_history(replayed: cprsim.Scenario) -> None:
+def test_a_log_that_is_replayed_is_one_history(replayed, tmp_path):
     assert told(replayed, 5) == [AS_IT_STANDS, ENDS]
     advice = cprsim.advise(replayed, systems=["full", "partial"])
     assert [each for each in warning.warnings(advice) if each in (AS_IT_STANDS, ENDS)] == [
         AS_IT_STANDS,
         ENDS,
     ]
-
-
-def test_a_log_that_outlasts_the_job_has_an_end_that_nobody_meets(tmp_path: Path) -> None:
-    log = tmp_path / "log.csv"
+    # A log that outlasts the job has an end that nobody meets.
+    log = tmp_path / "long.csv"
     log.write_text("time_s,node\n40000,1\n1000000,2\n")
-
     assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS]
 
 
@@ -136,10 +133,8 @@ def test_costs_that_are_not_given_are_named(
 
 
 def test_a_job_without_failures_needs_no_costs_of_them() -> None:
-    job = cprsim.Scenario(
-        **JOB | {"costs": {"save": "1 s", "load": "1 s"}, "failures": {"exactly": 0}}
-    )
-    assert told(job, 20) == []
+    job = JOB | {"costs": {"save": "1 s", "load": "1 s"}, "failures": {"exactly": 0}}
+    assert told(cprsim.Scenario(**job), 20) == []
 
 
 FAR = (
