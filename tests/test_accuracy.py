@@ -12,10 +12,7 @@ import cprsim
 from cprsim.cli.command import _main
 from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.trainer.studies.findings import with_drops
-from tests.studies.made_up import study
 from tools.pages import accuracy
-from tools.pages.accuracy_compared import Study, section
 from tools.pages.accuracy_sources import SOURCES, Source
 
 KAGGLE = Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml"
@@ -202,31 +199,6 @@ EACH = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 
 
 HINT = "docs/accuracy.md is out of date; run `make study` and commit it"
-
-
-def compared(turned: float) -> str:
-    """A study beside itself with the gain of cpr-mfu over cpr-vanilla times `turned`."""
-    first = with_drops(study(8, noise=1e-5), "it")
-    worse = 0.015 * (1 - turned) * first["pls"].where(first["policy"] == "cpr-mfu", 0.0)
-    second = first.assign(auc=first["auc"] - worse, auc_drop=first["auc_drop"] + worse)
-    return section(Study("these", first), Study("those", second))
-
-
-@pytest.mark.parametrize(
-    ("turned", "slope", "told"),
-    [
-        (1.0, "equal", "so the gain holds on both"),
-        (0.0, "different", "so nothing is gained on those"),
-        (-1.0, "different", "so on those it is a loss"),
-    ],
-)
-def test_what_becomes_of_a_gain_on_other_data(turned: float, slope: str, told: str) -> None:
-    found = compared(turned)
-    (mfu,) = (line for line in found.splitlines() if line.startswith("| cpr-mfu | 0.0050 ("))
-    assert mfu.endswith(f"| {slope} |")
-    assert told in found
-    (vanilla,) = (line for line in found.splitlines() if line.startswith("| cpr-vanilla | 0.0200"))
-    assert vanilla.endswith("| equal |")
 
 
 @pytest.mark.slow

@@ -54,27 +54,6 @@ def test_every_phase_has_a_row_and_a_cause_where_it_takes_time() -> None:
     assert len(codes.CAUSE_OF) == codes.TURN == found["TURN"][0]
 
 
-def test_branches_by_hand() -> None:
-    source = """
-def follow(job):
-    run, phase = job.run, job.run.phase
-    if phase in (ONE, TWO):
-        save.interrupt(job)
-    elif phase == THREE or run.volume:
-        return
-    else:
-        run.phase = FOUR
-"""
-    assert page.branches("follow", source) == {
-        "ONE": "save.interrupt",
-        "TWO": "save.interrupt",
-        "THREE": "",
-        "": "FOUR",
-    }
-    with pytest.raises(ValueError, match="by phase"):
-        page.branches("follow", "def follow(job):\n    save.interrupt(job)\n")
-
-
 # --- A failure under partial recovery ----------------------------------------------------------
 
 
@@ -271,21 +250,3 @@ def test_nothing_is_imported_through_a_wall(folder):
 
 def test_docs_are_pages_and_pictures_alone_beside_how_they_are_built():
     assert list(DOCS.rglob("*.py")) == [DOCS / "conf.py"]
-
-
-def test_every_way_to_import_is_seen(tmp_path):
-    path = tmp_path / "module.py"
-    path.write_text(
-        "import a.b, c as d\n"
-        "from e.f import g as h, i\n"
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n"
-        "    import unseen\n"
-        "else:\n"
-        "    import j\n"
-        "def later():\n"
-        "    from k import l\n"
-        "    importlib.import_module('m.n')\n"
-    )
-    expected = ["a.b", "c", "e.f.g", "e.f.i", "typing.TYPE_CHECKING", "j", "k.l", "m.n"]
-    assert imported(path) == tuple(expected)
