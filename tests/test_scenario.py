@@ -21,6 +21,7 @@ FLEETS = {"production-fleet"}
 SHIPPED = sorted({path.stem for path in SCENARIOS.glob("*.toml")} - FLEETS)
 LANL = SCENARIOS / "../../shared/data/lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 EXPONENTIAL = {"distribution": "exponential", "mean": "5 h"}
+EVERYTHING = tomllib.loads(Path(__file__).with_name("everything.toml").read_text(encoding="utf-8"))
 
 
 def mapping(**tables) -> dict:
@@ -179,66 +180,7 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
     assert load_scenario("again.toml").to_toml() == loaded.to_toml()
 
 
-@pytest.mark.parametrize(
-    "tables",
-    [
-        {"title": "Größe \"5\" \\ 'x'\n[y]"},
-        {"job": {"useful_time": "0.1 h", "samples": 7, "final_save": True, "network": "1 Mbit/s"}},
-        {"cluster": {"parameter_servers": 9, "trainers": 9, "spares": 2, "nic": "1.7 GiB/s"}},
-        {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
-        {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
-        {"model": {"preset": "ecrec-criteo", "optimizer": "rowwise-adagrad"}},
-        {"model": {"tables": [{"rows": 3, "dim": 2}], "optimizer": "adam"}},
-        {
-            "cluster": {
-                "parameter_servers": 4,
-                "memory": "0.3 TB",
-                "trainer_memory": "80 GiB",
-                "memory_bandwidth": "15 GB/s",
-            },
-            "model": {"embedding": "1 GB", "optimizer": "adagrad"},
-        },
-        {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
-        {"model": {"preset": "criteo-kaggle", "batch": 2048, "gradient_directions": 2}},
-        {
-            "cluster": {"parameter_servers": 4, "updates": [2, 1, 1, 1]},
-            "model": {
-                "tables": [
-                    {"rows": 3, "dim": 2, "updates": [3, 1, 0.5, 1]},
-                    {"name": "b", "rows": 5, "dim": 4, "dtype": "int8", "optimizer_slots": 2},
-                ]
-            },
-        },
-        {"storage": {"write": "0.3 GB/s", "read": "7 B/s"}},
-        {
-            "costs": {
-                "save": "0.1 min",
-                "load_full": "3 ms",
-                "load_partial": "1e-9 s",
-                "reschedule": {"distribution": "gamma", "mean": "0.7 min", "shape": 0.3},
-                "detect": "1.1 s",
-            }
-        },
-        {"failures": {"exactly": 3, "hits": {"parameter_servers": "33.3%", "trainers": 2}}},
-        {"failures": EXPONENTIAL | {"per": "node", "during_recovery": False}},
-        {
-            "failures": EXPONENTIAL
-            | {"hits": {"weights": {"parameter_servers": 0.3, "trainers": 1}, "trainers": "50%"}}
-        },
-        {"failures": {"distribution": "empirical", "durations": ["0.1 h", "7 h"]}},
-        {"failures": {"distribution": "lognormal", "mean": "0.3 d", "cv": 0.1}},
-        {
-            "policies": {
-                "a b": {"system": "full", "interval": "0.1 min"},
-                "p": {"system": "partial", "interval": "exact"},
-                "c": {"system": "cpr-vanilla", "target_pls": 0.003, "interval": "1.1 h"},
-                "as": {"system": "async", "snapshot": "0.1 s", "in_flight": 3},
-                "r": {"system": "replication", "copies": 3, "slowdown": 0.01, "interval": "3 h"},
-            }
-        },
-    ],
-    ids="-".join,
-)
+@pytest.mark.parametrize("tables", EVERYTHING["case"], ids="-".join)
 def test_everything_that_a_scenario_can_hold_comes_back(tables):
     given = scenario(**tables)
 

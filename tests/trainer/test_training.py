@@ -16,37 +16,19 @@ from cprsim.sim.engine import play
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.support import LAB
 from cprsim.trainer.training import train
+from tests.trainer.runs import SMALL
 
 QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
-#: Steps of 0.01 s.
-SMALL = """
-[job]
-useful_time = "0.4 s"
-samples = 2560
-[model]
-tables = [
-    { rows = 300, dim = 8, skew = "dlrm-production" },
-    { rows = 100, dim = 8, skew = "dlrm-production" },
-]
-[cluster]
-trainers = 1
-parameter_servers = 3
-[costs]
-save = "0 s"
-load = "0 s"
-[failures]
-trace = "kills.csv"
-[policies.full]
-system = "full"
-interval = "70 ms"
-[policies.differences]
-system = "check-n-run"
-interval = "70 ms"
-snapshot = "0 s"
-tracking = 0.0
-bits = 32
-"""
-SECTION = {"batch": 64, "test_samples": 256, "answer": "60 s"}
+TABLES = tomllib.loads(SMALL.read_text(encoding="utf-8"))
+SECTION = TABLES.pop("trainer")
+#: Saves between steps.
+FULL = {"system": "full", "interval": "70 ms"}
+DIFFERENCES = FULL | {
+    "system": "check-n-run",
+    "snapshot": "0 s",
+    "tracking": 0.0,
+    "bits": 32,
+}
 #: The last two, in one instant, are one failure; node 3 is the trainer.
 KILLS = "time_s,node\n0.03,0\n0.11,2\n0.19,1\n0.2,3\n0.22,1\n0.33,0\n0.33,2\n"
 
@@ -54,9 +36,10 @@ KILLS = "time_s,node\n0.03,0\n0.11,2\n0.19,1\n0.2,3\n0.22,1\n0.33,0\n0.33,2\n"
 @pytest.fixture
 def scenario(tmp_path):
     (tmp_path / "kills.csv").write_text(KILLS)
-    mapping = tomllib.loads(SMALL) | {}
-    mapping["failures"]["trace"] = str(tmp_path / "kills.csv")
-    return Scenario(**mapping)
+    policies = {"full": FULL, "differences": DIFFERENCES}
+    return Scenario(
+        **TABLES | {"failures": {"trace": str(tmp_path / "kills.csv")}, "policies": policies}
+    )
 
 
 @pytest.mark.parametrize("policy", ["full", pytest.param("differences", marks=pytest.mark.slow)])
@@ -165,8 +148,8 @@ REFUSED = {
 
 @pytest.mark.parametrize(("changed", "fault"), REFUSED.values(), ids=REFUSED)
 def test_what_can_not_be_trained_is_refused(changed, fault):
-    full = {"full": {"system": "full", "interval": "70 ms"}}
-    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": full} | changed
+    own = {"failures": {"exactly": 1}, "policies": {"full": FULL}}
+    mapping = TABLES | own | changed
 
     with pytest.raises(ScenarioError) as error:
         train(Scenario(**mapping), trainer_section(SECTION), "full")
