@@ -286,39 +286,6 @@ def test_overrides_change_what_is_loaded_one_after_the_other():
     assert loaded.failure_model.mean_hit.servers == 4
 
 
-WEIBULL = ["failures.shape=0.5", "failures.distribution=weibull", "failures.mean=9 h"]
-#: Shipped scenario, overrides, and the law that is left.
-LAWS = {
-    "another with its own keys": (
-        "quickstart",
-        ["failures.distribution=gamma", "failures.shape=0.5"],
-        {"distribution": "gamma", "mean": "20 h", "shape": 0.5},
-    ),
-    "another that lacks a key": (
-        "quickstart",
-        ["failures.distribution=exponential"],
-        {"distribution": "exponential", "mean": "20 h"},
-    ),
-    **{
-        f"a law for a number, keys in order {order}": (
-            "criteo-kaggle",
-            [WEIBULL[place] for place in order],
-            {"distribution": "weibull", "mean": "9 h", "shape": 0.5},
-        )
-        for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2))
-    },
-}
-
-
-@pytest.mark.parametrize("case", LAWS)
-def test_one_law_takes_the_place_of_another(case):
-    name, overrides, law = LAWS[case]
-    failures = load_scenario(SCENARIOS / f"{name}.toml", overrides).failures
-
-    assert failures.exactly is None
-    assert failures.law.mapping() == law
-
-
 def test_a_number_of_failures_takes_the_place_of_a_law():
     path = SCENARIOS / "quickstart.toml"
     loaded = load_scenario(path, ["failures.exactly=2"])
@@ -327,6 +294,19 @@ def test_a_number_of_failures_takes_the_place_of_a_law():
     assert loaded.failures.distribution is None
     assert loaded.failures.hits == load_scenario(path).failures.hits
     assert loaded.context.mtbf_s == 2 * 86_400  # 4 d / 2
+
+
+def test_a_law_takes_the_place_of_a_number_in_any_order_of_its_keys():
+    keys = ["failures.shape=0.5", "failures.distribution=weibull", "failures.mean=9 h"]
+    for overrides in (keys, keys[::-1], [keys[1], keys[0], keys[2]]):
+        loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
+
+        assert loaded.failures.exactly is None
+        assert loaded.failures.law.mapping() == {
+            "distribution": "weibull",
+            "mean": "9 h",
+            "shape": 0.5,
+        }
 
 
 def test_a_log_takes_the_place_of_a_law_and_gives_it_back(folder):
@@ -350,6 +330,19 @@ def test_ages_stay_with_the_law_and_go_with_it(folder):
 
     assert load_scenario("job.toml", ["failures.per=job"]).failures.ages == "stationary"
     assert load_scenario("job.toml", ["failures.exactly=2"]).failures.ages is None
+
+
+def test_one_law_takes_the_place_of_another_with_its_own_keys():
+    overrides = ["failures.distribution=gamma", "failures.shape=0.5"]
+    loaded = load_scenario(SCENARIOS / "quickstart.toml", overrides)
+
+    assert loaded.failures.law.mapping() == {"distribution": "gamma", "mean": "20 h", "shape": 0.5}
+
+
+def test_one_law_takes_the_place_of_another_that_has_other_keys():
+    loaded = load_scenario(SCENARIOS / "quickstart.toml", ["failures.distribution=exponential"])
+
+    assert loaded.failures.law.mapping() == {"distribution": "exponential", "mean": "20 h"}
 
 
 # Faults
