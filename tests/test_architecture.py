@@ -43,11 +43,11 @@ def tables(folder: Path) -> dict[str, Any]:
 # --- Phases ------------------------------------------------------------------------------------
 
 
-def test_the_tables_of_phases_are_what_the_code_gives() -> None:
+def test_the_tables_of_phases_are_what_the_code_gives():
     assert page.refreshed(TEXT) == TEXT, "run `make pages` and commit docs/architecture.md"
 
 
-def test_every_phase_has_a_row_and_a_cause_where_it_takes_time() -> None:
+def test_every_phase_has_a_row_and_a_cause_where_it_takes_time():
     found = page.phases()
 
     assert [number for number, _ in found.values()] == list(range(len(found)))
@@ -75,7 +75,7 @@ def calls(scenario: Scenario) -> list[str]:
     return found
 
 
-def test_a_failure_under_partial_recovery_is_as_the_page_says(tmp_path: Path) -> None:
+def test_a_failure_under_partial_recovery_is_as_the_page_says(tmp_path):
     walk = TEXT.partition("### What happens when a failure strikes")[2].partition("\n### ")[0]
     steps = re.findall(r"^\d\. (.*(?:\n   .*)*)", walk, re.MULTILINE)
     expected = [name for step in steps for name in re.findall(r"`(\w+\.\w+)`", step)]
@@ -100,7 +100,7 @@ def test_a_failure_under_partial_recovery_is_as_the_page_says(tmp_path: Path) ->
 # --- Rooms ----------------------------------------------------------------------------------------
 
 
-def test_the_table_has_every_room_on_its_floor() -> None:
+def test_the_table_has_every_room_on_its_floor():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     floors = enumerate(reversed(layers), 1)
@@ -128,7 +128,7 @@ def test_a_path_in_the_text_is_there(name):
     assert (PACKAGE / name).exists()
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_circle():
     """A cycle raises `CycleError` with its modules; imports within functions are for later."""
     names = {}
     for path in PACKAGE.rglob("*.py"):
@@ -177,14 +177,14 @@ def functions(room: str) -> set[str]:
     }
 
 
-def test_the_drivers_share_no_function_name() -> None:
+def test_the_drivers_share_no_function_name():
     drivers = functions("sim") & functions("batch")
 
     assert len(functions("sim")) > 50
     assert drivers <= SHARED
 
 
-def test_the_machine_imports_neither_numba_nor_simpy() -> None:
+def test_the_machine_imports_neither_numba_nor_simpy():
     for path in (PACKAGE / "machine").glob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "import numba" not in text

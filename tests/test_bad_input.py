@@ -25,10 +25,10 @@ def named(mistake: Mistake) -> str:
 
 
 @pytest.fixture
-def nothing_runs(monkeypatch) -> None:
+def nothing_runs(monkeypatch):
     """Whatever is wrong is found before the first second is simulated."""
 
-    def simulate(*_args: object) -> None:
+    def simulate(*_args):
         raise AssertionError("bad input was simulated")
 
     monkeypatch.setattr(runner, "simulate", simulate)
@@ -58,9 +58,7 @@ def test_the_scenario_that_the_cases_break_is_sound(folder, capsys):
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=named)
-def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(
-    folder, nothing_runs, capsys, mistake: Mistake
-):
+def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(folder, nothing_runs, capsys, mistake):
     mistake.place()
 
     assert refused(folder, [], capsys) == stderr_of(mistake.told.splitlines(), folder)
@@ -149,7 +147,7 @@ CASES = [(told, each["asked"]) for told, cases in LISTED.items() for each in cas
 
 
 @pytest.fixture
-def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(folder, monkeypatch):
     """A folder with files that a command may name; whatever simulates a run fails the test."""
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     Path("short.toml").write_text(SCENARIO, encoding="utf-8")
@@ -159,7 +157,7 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for path in LOGS.iterdir():
         shutil.copy(path, path.name)
 
-    def simulate(*_: object) -> None:
+    def simulate(*_):
         raise AssertionError("bad input was simulated")
 
     monkeypatch.setattr(runner, "simulate", simulate)
@@ -169,9 +167,7 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("told", "asked"), CASES, ids=[f"{asked[0]} | {told[:50]}" for told, asked in CASES]
 )
-def test_a_command_that_makes_no_sense_is_refused_in_a_line(
-    place: Path, told: str, asked: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_makes_no_sense_is_refused_in_a_line(place, told, asked, capsys):
     before = {path.name: path.read_bytes() for path in place.iterdir()}
 
     assert cli._main(asked) == 2
@@ -196,9 +192,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_more_workers_than_cores_can_run(
-    name: str, folder: Path, capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_workers_than_cores_can_run(name, folder, capsys, monkeypatch):
     if name == "study":
         pytest.importorskip("torch")
     monkeypatch.setattr(runner, "cores", lambda: 2)
@@ -214,7 +208,7 @@ def test_more_workers_than_cores_can_run(
               ("sweep", "job.toml", *VARIED), ("run", "job.toml", "--policy", "full")],
     ids=lambda asked: " ".join(asked[:3]),
 )  # fmt: skip
-def test_more_policies_than_a_table_can_show(asked: tuple[str, ...], folder: Path, capsys) -> None:
+def test_more_policies_than_a_table_can_show(asked, folder, capsys):
     more = "".join(f'[policies.p{number}]\nsystem = "full"\n' for number in range(1000))
     Path("job.toml").write_text(f"{GOOD}{more}")
 

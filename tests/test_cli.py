@@ -206,7 +206,7 @@ def written(out: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def run_twice(tmp_path_factory) -> list[dict[str, bytes]]:
+def run_twice(tmp_path_factory):
     """The files of the same run, written twice, outside any repository."""
     folder = tmp_path_factory.mktemp("run")
     before = Path.cwd()

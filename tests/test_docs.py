@@ -3,7 +3,6 @@
 import csv
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -34,24 +33,24 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs")
 
 
 @pytest.mark.parametrize("name", [name for _, name in HELD])
-def test_a_test_named_by_the_semantics_exists(name: str) -> None:
+def test_a_test_named_by_the_semantics_exists(name):
     case = name.removeprefix("test_").replace("_", " ")  # of a table, which has it in words
     assert f"def {name}(" in TESTS or f'"{case}": ' in TESTS
 
 
-def test_every_rule_of_the_semantics_has_a_test() -> None:
+def test_every_rule_of_the_semantics_has_a_test():
     rules = set(re.findall(r"^(\d+)\. ", SEMANTICS, re.MULTILINE))
 
     assert {rule for rule, _ in HELD} == rules
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
+def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 
 
-def test_the_page_on_logs_has_every_reader() -> None:
+def test_the_page_on_logs_has_every_reader():
     logs = (ROOT / "docs/failures.md").read_text(encoding="utf-8").split("\n## ")
     (table,) = (part for part in logs if part.startswith("Logs\n"))
 
@@ -59,7 +58,7 @@ def test_the_page_on_logs_has_every_reader() -> None:
 
 
 @pytest.mark.parametrize("system", EXAMPLES)
-def test_the_example_of_a_system_is_planned_for_its_shipped_job(system: str) -> None:
+def test_the_example_of_a_system_is_planned_for_its_shipped_job(system):
     page = (ROOT / f"docs/systems/{system}.md").read_text(encoding="utf-8")
     example = tomllib.loads(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
     job = load_mapping(ROOT / f"scenarios/{JOBS.get(system, system)}.toml")
@@ -86,26 +85,26 @@ PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 @pytest.mark.parametrize(
     ("page", "command", "shown"), SHOWN, ids=[f"{p}: {c}" for p, c, _ in SHOWN]
 )
-def test_a_command_prints_what_the_page_shows(page: str, command: str, shown: str) -> None:
+def test_a_command_prints_what_the_page_shows(page, command, shown):
     assert printed(command) == shown, f"{page} is out of date; run `make pages`"
 
 
-def test_the_table_of_presets_is_that_of_the_code() -> None:
+def test_the_table_of_presets_is_that_of_the_code():
     assert presets() in PAGES[1].read_text(encoding="utf-8"), "run `make pages`"
 
 
-def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
+def test_the_table_of_fractions_is_what_the_mean_field_gives():
     assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", [changes, renewals])
-def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table) -> None:
+def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table):
     assert table() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
 
 
 @pytest.mark.slow
-def test_a_row_of_the_comparison_is_what_runs_give() -> None:
+def test_a_row_of_the_comparison_is_what_runs_give():
     # All rows take minutes; the one of the fewest failures takes seconds.
     words, overrides = COMPARED[2]
     assert words == "an MTBF of 100 h"
@@ -114,7 +113,7 @@ def test_a_row_of_the_comparison_is_what_runs_give() -> None:
 
 
 @pytest.mark.slow
-def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
 
@@ -123,7 +122,7 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "breakdown.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_readme_shows_the_plain_command_and_its_answer() -> None:
+def test_the_readme_shows_the_plain_command_and_its_answer():
     ((command, answer),) = COMMAND.findall(README)
     lines = answer.splitlines()
 

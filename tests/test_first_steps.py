@@ -17,14 +17,14 @@ QUICKSTART = Path(__file__).parents[1] / "scenarios/quickstart.toml"
 
 
 @pytest.mark.parametrize("given", ["quickstart", QUICKSTART, str(QUICKSTART)])
-def test_a_name_or_a_path_is_a_scenario(given: str | Path) -> None:
+def test_a_name_or_a_path_is_a_scenario(given):
     known = cprsim.run(cprsim.load_scenario("quickstart"), ["full"], 2, engine="sim").summary
 
     assert cprsim.run(given, ["full"], 2, engine="sim").summary.equals(known)
     assert cprsim.decide(given) == cprsim.decide(cprsim.load_scenario("quickstart"))
 
 
-def test_values_are_set_by_dotted_keys() -> None:
+def test_values_are_set_by_dotted_keys():
     job = cprsim.load_scenario("quickstart")
     changed = job.with_values({"failures.mean": "8 h", "cluster.parameter_servers": 20})
 
@@ -35,7 +35,7 @@ def test_values_are_set_by_dotted_keys() -> None:
         job.with_values({"failures.meen": "8 h"})
 
 
-def test_a_scenario_in_a_line() -> None:
+def test_a_scenario_in_a_line():
     job = cprsim.load_scenario("quickstart")
     policies = "full, async, cpr, replication"
     assert repr(job) == (
@@ -43,7 +43,7 @@ def test_a_scenario_in_a_line() -> None:
     )
 
 
-def test_a_limit_may_be_a_percentage() -> None:
+def test_a_limit_may_be_a_percentage():
     job = cprsim.load_scenario("quickstart")
     asked = [cprsim.advise(job, systems=["full"], max_pls=most).criteria for most in (0.02, "2%")]
     assert asked[0] == asked[1]
@@ -51,20 +51,18 @@ def test_a_limit_may_be_a_percentage() -> None:
         cprsim.advise(job, systems=["full"], max_pls="2")
 
 
-def test_what_the_package_has_are_its_public_names() -> None:
+def test_what_the_package_has_are_its_public_names():
     assert [name for name in dir(cprsim) if not name.startswith("__")] == sorted(cprsim.__all__)
 
 
 @pytest.mark.slow
-def test_the_package_is_the_command() -> None:
+def test_the_package_is_the_command():
     called = [sys.executable, "-m", "cprsim", "scenarios"]
     found = subprocess.run(called, capture_output=True, text=True, check=True)
     assert "quickstart" in found.stdout
 
 
-def test_a_file_is_found_without_its_ending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_found_without_its_ending(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     own = QUICKSTART.read_text(encoding="utf-8").replace("Quickstart: a", "My own: a")
     Path("quickstart.toml").write_text(own, encoding="utf-8")
@@ -73,9 +71,7 @@ def test_a_file_is_found_without_its_ending(
     assert "My own" in capsys.readouterr().out  # before the shipped one of that name
 
 
-def test_policies_that_are_no_table_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_policies_that_are_no_table_are_told(tmp_path, capsys):
     path = tmp_path / "odd.toml"
     path.write_text("policies = 3\n", encoding="utf-8")
     assert _main(["run", str(path), "--policy", "full"]) == 2
@@ -88,7 +84,7 @@ def test_policies_that_are_no_table_are_told(
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
 
 
-def test_all_of_them_are_listed_with_their_titles(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_them_are_listed_with_their_titles(capsys):
     assert _main(["scenarios"]) == 0
     lines = capsys.readouterr().out.splitlines()
 
@@ -96,7 +92,7 @@ def test_all_of_them_are_listed_with_their_titles(capsys: pytest.CaptureFixture[
     assert "quickstart        Quickstart: a four-day job on 10 parameter servers" in lines
 
 
-def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_as_json(capsys):
     assert _main(["scenarios", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["scenarios"]
 
@@ -105,33 +101,33 @@ def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiered", "tiered.toml"])
-def test_one_is_shown_as_it_stands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_is_shown_as_it_stands(name, capsys):
     assert _main(["scenarios", name]) == 0
     assert capsys.readouterr().out == (ROOT / "scenarios/tiered.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["quickstart", "failures.csv"])
-def test_a_copy_is_the_same_file(name: str, folder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_is_the_same_file(name, folder, capsys):
     assert _main(["scenarios", name, "--copy", "mine/job"]) == 0
     assert capsys.readouterr().out == ""
     assert Path("mine/job").read_bytes() == shipped.named(name).read_bytes()
 
 
-def test_a_name_stands_for_the_path(folder) -> None:
+def test_a_name_stands_for_the_path(folder):
     by_name, by_path = (
         cprsim.load_scenario(each) for each in ("quickstart", ROOT / "scenarios/quickstart.toml")
     )
     assert by_name.mapping() == by_path.mapping()
 
 
-def test_a_file_of_ones_own_comes_before_the_shipped_one(folder) -> None:
+def test_a_file_of_ones_own_comes_before_the_shipped_one(folder):
     Path("quickstart").write_text("title = 1")
 
     with pytest.raises(ScenarioError, match=r"^title: 1 is not a string\n"):
         cprsim.load_scenario("quickstart")
 
 
-def test_a_folder_of_that_name_does_not_hide_it(folder) -> None:
+def test_a_folder_of_that_name_does_not_hide_it(folder):
     Path("quickstart").mkdir()
 
     assert cprsim.load_scenario("quickstart").title.startswith("Quickstart")
@@ -147,7 +143,7 @@ def test_a_folder_of_that_name_does_not_hide_it(folder) -> None:
     ],
     ids=lambda each: each[0],
 )
-def test_commands_take_names(arguments: list[str], folder, capsys) -> None:
+def test_commands_take_names(arguments, folder, capsys):
     assert _main(arguments) == 0
     written = "cprsim: wrote full.json.gz\n" * (arguments[0] == "timeline")
     assert capsys.readouterr().err == written
@@ -172,7 +168,7 @@ def test_commands_take_names(arguments: list[str], folder, capsys) -> None:
     ],
     ids=lambda each: each[0],
 )
-def test_slow_commands_take_names(arguments: list[str], folder, capsys) -> None:
+def test_slow_commands_take_names(arguments, folder, capsys):
     assert _main(arguments) == 0
     said = capsys.readouterr().err
     assert all(line.startswith("cprsim: wrote ") for line in said.splitlines()), said

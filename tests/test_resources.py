@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,7 +115,7 @@ JOB = {
 
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
-def test_lost_updates_trained_again_by_hand(engine: str) -> None:
+def test_lost_updates_trained_again_by_hand(engine):
     # Saves end 2.1, 4.2 and 6.3 h after the start; the failure at 8 h finds 1.7 h of training
     # since the last. One more save comes after it, and the load takes 0.1 h.
     found = cprsim.run(cprsim.Scenario(**JOB), replications=2, engine=engine).summary
@@ -148,7 +147,7 @@ def plain() -> cprsim.Scenario:
     return cprsim.Scenario(**PLAIN)
 
 
-def test_restarts_are_poisson_where_failures_cost_nothing() -> None:
+def test_restarts_are_poisson_where_failures_cost_nothing():
     result = cprsim.run(plain(), replications=4000, seed=3, engine="batch")
     (found,) = restarts(result, 12).values()
     law = stats.poisson(8.0)
@@ -161,7 +160,7 @@ def test_restarts_are_poisson_where_failures_cost_nothing() -> None:
     assert found.low < found.within < found.high
 
 
-def test_starts_that_never_get_to_a_save_worked_by_hand() -> None:
+def test_starts_that_never_get_to_a_save_worked_by_hand():
     """Failures each 50 min; a save of 6 min is due at 60 min of training, which a start keeps.
 
     The first start saves nothing, the next three do, and the fifth ends before its save is due.
@@ -184,7 +183,7 @@ def test_starts_that_never_get_to_a_save_worked_by_hand() -> None:
     assert found.no_save == 2.0
 
 
-def test_a_digest_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_says_the_same(monkeypatch):
     kept = cprsim.run(plain(), replications=3000, engine="batch")
     monkeypatch.setattr(runner, "MOST_ROWS", 1)
     digested = cprsim.run(plain(), replications=3000, engine="batch")
@@ -193,9 +192,7 @@ def test_a_digest_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert restarts(digested, 9) == restarts(kept, 9)
 
 
-def test_the_command_says_whether_they_are_enough(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_whether_they_are_enough(tmp_path, capsys):
     path = tmp_path / "plain.toml"
     path.write_text(plain().to_toml(), encoding="utf-8")
     asked = ["run", str(path), "--replications", "50", "--max-restarts", "100"]
@@ -207,7 +204,7 @@ def test_the_command_says_whether_they_are_enough(
     assert told["max_restarts"] == 100
 
 
-def test_advise_takes_them_as_a_limit() -> None:
+def test_advise_takes_them_as_a_limit():
     """Of Poisson failures, 8 in the mean, 95 % of all runs need 13 at most."""
     enough, too_few = (
         cprsim.advise(plain(), systems=["replication"], max_restarts=most) for most in (14, 11)

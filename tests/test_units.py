@@ -223,7 +223,7 @@ def test_a_duration_for_people_has_three_digits_and_the_unit_that_fits(seconds, 
 
 
 @given(st.floats(allow_nan=False))
-def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding(value) -> None:
+def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding(value):
     texts = [format_duration(value), format_percent(value), rough_percent(value)]
 
     assert not any(re.match(r"-0(\.0*)?(?![.\d])(?!e)", text) for text in texts)
@@ -242,11 +242,11 @@ def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding
         (139.746, "13,974.60 %"),
     ],
 )
-def test_a_share_for_people_has_two_decimals(share, text) -> None:
+def test_a_share_for_people_has_two_decimals(share, text):
     assert format_percent(share) == text
 
 
-def test_an_interval_names_its_unit_once() -> None:
+def test_an_interval_names_its_unit_once():
     assert format_durations(61_920.0, 77_760.0) == "17.2 to 21.6 h"
     assert format_durations(256_320.0, 745_632.0) == "71.2 h to 8.63 d"
     assert format_durations(60.0, math.inf) == "1 min to never"
@@ -273,7 +273,7 @@ def of(**tables: str) -> cprsim.Scenario:
 
 
 @pytest.fixture
-def scenario(tmp_path, monkeypatch) -> cprsim.Scenario:
+def scenario(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.toml").write_text(GOOD)
     return of(**WRITTEN)

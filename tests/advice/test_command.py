@@ -4,15 +4,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.runs.selection.certificate import Certificate, certify
+from cprsim.runs.selection.certificate import certify
 from tests.advice.conftest import SCENARIOS
 from tests.waiting import HANGS_S
 
@@ -33,13 +30,13 @@ mean = "20 h"
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> str:
+def job(tmp_path):
     path = tmp_path / "job.toml"
     path.write_text(JOB)
     return str(path)
 
 
-def test_no_policies_are_needed(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_policies_are_needed(job, capsys):
     assert cli._main(["advise", job, *FEW, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
 
@@ -49,7 +46,7 @@ def test_no_policies_are_needed(job: str, capsys: pytest.CaptureFixture[str]) ->
     assert set(document["robustness"]) == {"MTBF", "save bandwidth", "parameter servers"}
 
 
-def test_details_come_where_they_are_wanted(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_details_come_where_they_are_wanted(job, capsys):
     assert cli._main(["advise", job, *FEW]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -61,7 +58,7 @@ def test_details_come_where_they_are_wanted(job: str, capsys: pytest.CaptureFixt
     assert "Compared with" in more
 
 
-def test_the_closed_form_is_told_at_once(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_closed_form_is_told_at_once(job, capsys):
     assert cli._main(["advise", job, "--closed-form", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     decision = cprsim.decide(cprsim.load_scenario(QUICKSTART))
@@ -70,7 +67,7 @@ def test_the_closed_form_is_told_at_once(job: str, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.slow
-def test_the_closed_form_loads_no_engine(job: str) -> None:
+def test_the_closed_form_loads_no_engine(job):
     script = (
         "import sys; from cprsim.cli import command; "
         f"command._main(['advise', {job!r}, '--closed-form']); "
@@ -83,14 +80,12 @@ def test_the_closed_form_loads_no_engine(job: str) -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-def test_interrupted_while_settings_are_searched_it_says_what_leads(
-    job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_while_settings_are_searched_it_says_what_leads(job, capsys, monkeypatch):
     from cprsim.advice import search
 
     played, looks = search._played, iter([False, True])
 
-    def interrupted(*arguments: Any) -> Iterator[Any]:
+    def interrupted(*arguments):
         if next(looks):
             raise KeyboardInterrupt
         return played(*arguments)
@@ -105,12 +100,10 @@ def test_interrupted_while_settings_are_searched_it_says_what_leads(
     ), said
 
 
-def test_interrupted_it_says_what_is_known(
-    job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_it_says_what_is_known(job, capsys, monkeypatch):
     from cprsim.advice import advising
 
-    def interrupted(*arguments: Any, **more: Any) -> Iterator[Certificate]:
+    def interrupted(*arguments, **more):
         yield next(certify(*arguments, **more))
         raise KeyboardInterrupt
 

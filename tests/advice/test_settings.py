@@ -32,7 +32,7 @@ def measured(**policies: dict[str, object]) -> cprsim.Scenario:
 def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
     """The best of each system's settings, by the name of the candidate."""
     _, candidates, _ = asked(scenario, only or None)
-    trials = Trials(scenario, criteria_of(scenario, **criteria), 0)  # type: ignore[arg-type]
+    trials = Trials(scenario, criteria_of(scenario, **criteria), 0)
     found = search(candidates, trials, lambda *_: None)
     return {each.name: each.policy for each in found}
 
@@ -187,7 +187,7 @@ def test_to_meet_many_failures_no_search_takes_fifty_times_as_long():
     each_s = trials.seconds(scenario.policies.values())
     wanted = 4096 / (8 * 24 / 20)
 
-    def count(within_s: float) -> int:
+    def count(within_s):
         return trials.fit(list(scenario.policies.values()), within_s, 1 << 20)
 
     assert wanted / 2 < count(wanted * each_s / 40) <= wanted

@@ -26,7 +26,7 @@ runpy.run_module("cprsim.cli", run_name="__main__")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None:
+def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number):
     asked = [sys.executable, "-c", HEEDING, "app", str(QUICKSTART), "--no-browser"]
     process = subprocess.Popen(
         asked,
@@ -52,13 +52,11 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None
     assert err == f"cprsim: the page is about {QUICKSTART}; Ctrl-C ends it\n"
 
 
-def test_the_browser_is_given_a_file_that_nobody_else_can_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_browser_is_given_a_file_that_nobody_else_can_read(monkeypatch):
     """Other users see the arguments of processes, so the token is none of them."""
     seen = []
 
-    def look(address: str) -> bool:
+    def look(address):
         path = Path(urlsplit(address).path)
         seen.append((address, path.read_text(), stat.S_IMODE(path.parent.stat().st_mode)))
         return True

@@ -28,7 +28,7 @@ def control(subject: PageModel, name: str) -> Control:
     return found
 
 
-def test_what_the_quickstart_moves() -> None:
+def test_what_the_quickstart_moves():
     controls = PageModel.read(QUICKSTART).controls
     labels = [each.label for each in controls if not each.group]
 
@@ -45,7 +45,7 @@ def test_what_the_quickstart_moves() -> None:
     }
 
 
-def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not() -> None:
+def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not():
     names = {each.name for each in PageModel.read(KAGGLE).controls}
 
     assert {"costs.save", "costs.load", "costs.reschedule", "failures.exactly"} <= names
@@ -53,7 +53,7 @@ def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not() ->
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_control_stands_at_its_value_and_can_be_set_to_it(name: str) -> None:
+def test_every_control_stands_at_its_value_and_can_be_set_to_it(name):
     subject = PageModel.read(SCENARIOS / name)
     names = [each.name for each in subject.controls]
     assert len(names) == len(set(names)) > 0
@@ -69,7 +69,7 @@ def test_every_control_stands_at_its_value_and_can_be_set_to_it(name: str) -> No
 
 
 @pytest.mark.parametrize("end", ["least", "most"])
-def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
+def test_the_ends_of_a_slider_are_jobs(end):
     subject = PageModel.read(QUICKSTART)
     units = {"duration": " s", "rate": " B/s", "size": " B"}
     told = []
@@ -86,7 +86,7 @@ def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
     assert told == []
 
 
-def test_where_a_text_stands_on_a_slider() -> None:
+def test_where_a_text_stands_on_a_slider():
     subject = PageModel.read(QUICKSTART)
     mean, nic = control(subject, "failures.mean"), control(subject, "cluster.nic")
 
@@ -100,7 +100,7 @@ def test_where_a_text_stands_on_a_slider() -> None:
     assert control(subject, "cluster.spares").zero
 
 
-def test_detection_is_moved_where_some_failure_has_no_other(tmp_path: Path) -> None:
+def test_detection_is_moved_where_some_failure_has_no_other(tmp_path):
     text = (SCENARIOS / "causes.toml").read_text()
     text = text.replace("[costs]\n", '[costs]\ndetect = "10 min"\n')
     each_its_own, some = tmp_path / "each.toml", tmp_path / "some.toml"
@@ -111,7 +111,7 @@ def test_detection_is_moved_where_some_failure_has_no_other(tmp_path: Path) -> N
     assert control(PageModel.read(some), "costs.detect").text == "10 min"
 
 
-def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
+def test_prices_are_moved_where_there_are_any(tmp_path):
     priced = tmp_path / "priced.toml"
     text = QUICKSTART.read_text() + '\n[prices]\ntrainer = "2.5 USD/h"\n'
     priced.write_text(text)
@@ -119,7 +119,7 @@ def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
     assert control(PageModel.read(priced), "prices.trainer").text == "2.5 USD/h"
 
 
-def test_a_file_without_policies_has_nothing_to_compare(folder: Path) -> None:
+def test_a_file_without_policies_has_nothing_to_compare(folder):
     Path("job.toml").write_text(QUICKSTART.read_text().partition("[policies")[0])
     with pytest.raises(ScenarioError, match=r"^policies: there are none; write e\.g\."):
         PageModel.read(Path("job.toml"))
@@ -148,16 +148,14 @@ MOVED = st.fixed_dictionaries(
 
 
 @given(MOVED, st.integers(0, 2**40), st.integers(1, 10**6), st.sampled_from(["time", "retrained"]))
-def test_the_address_gives_the_question_back(
-    moved: dict[str, str], seed: int, replications: int, objective: str
-) -> None:
+def test_the_address_gives_the_question_back(moved, seed, replications, objective):
     asked = WhatIf(moved, seed, replications, 3, objective)
 
     assert WhatIf.from_query(asked.query, SUBJECT.controls) == asked
 
 
 @given(MOVED)
-def test_the_copied_command_reads_the_scenario_of_the_page(moved: dict[str, str]) -> None:
+def test_the_copied_command_reads_the_scenario_of_the_page(moved):
     asked = WhatIf(moved)
     name, command, path, *options = shlex.split(SUBJECT.commands(asked)[0])
     sets = [text for flag, text in pairwise(options) if flag == "--set"]
@@ -168,7 +166,7 @@ def test_the_copied_command_reads_the_scenario_of_the_page(moved: dict[str, str]
     assert options[-4:] == ["--replications", "1000", "--seed", "0"]
 
 
-def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
+def test_a_target_that_policies_share_is_moved_for_all_of_them():
     found = PageModel.read(KAGGLE).overrides(WhatIf({"target_pls": "0.02"}))
 
     names = ("cpr", "cpr-mfu", "cpr-ssu", "cpr-scar")
@@ -189,13 +187,13 @@ def test_a_target_that_policies_share_is_moved_for_all_of_them() -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_told(query: str, faults: dict[str, str]) -> None:
+def test_what_cannot_be_asked_is_told(query, faults):
     with pytest.raises(MovesError) as error:
         WhatIf.from_query(query, SUBJECT.controls)
     assert error.value.faults == faults
 
 
-def test_as_many_replications_as_would_never_end_are_refused() -> None:
+def test_as_many_replications_as_would_never_end_are_refused():
     with pytest.raises(MovesError, match=r"replications: replications 10,000,000,000: would take"):
         WhatIf.from_query("replications=10000000000", SUBJECT.controls)
 
@@ -229,9 +227,7 @@ def test_as_many_replications_as_would_never_end_are_refused() -> None:
         ({"cluster.parameter_servers": "1", "failures.mean": "14 h"}, {}, [TOO_MANY_COPIES]),
     ],
 )
-def test_a_fault_is_told_at_its_control(
-    moved: dict[str, str], at: dict[str, str], others: list[str]
-) -> None:
+def test_a_fault_is_told_at_its_control(moved, at, others):
     asked = WhatIf(moved)
     with pytest.raises(ScenarioError) as error:
         SUBJECT.scenario(asked)

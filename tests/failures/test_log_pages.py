@@ -97,7 +97,7 @@ def test_the_command_of_the_page_runs_on_a_log_of_that_kind(reader, capsys):
     assert "intervals are 95 %" in capsys.readouterr().out
 
 
-def test_every_page_has_the_lists_that_readers_go_by() -> None:
+def test_every_page_has_the_lists_that_readers_go_by():
     assert ", ".join(WORDS["xid"]) in PAGE
     for words in (*WORDS["slurm"].values(), *WORDS["reasons"].values()):
         assert ", ".join(f"`{word}`" for word in words) in " ".join(PAGE.split())

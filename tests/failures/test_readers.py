@@ -191,7 +191,7 @@ def test_a_log_that_is_out_of_order_or_ragged_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", WRITERS)
-def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str) -> None:
+def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader):
     # Gaps of 1 and 1000 min in turn: no law has two lengths only.
     at_s = np.cumsum([60.0, 60_000.0] * 40).tolist()
     truth = Truth([Down(f"gpu{i % 8}", at, at + 900) for i, at in enumerate(at_s)], 3e6)
@@ -208,7 +208,7 @@ def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str)
 # Causes
 
 
-def test_causes_are_kept_by_windows_and_bursts() -> None:
+def test_causes_are_kept_by_windows_and_bursts():
     log = FailureLog(
         np.array([0.0, 10.0, 20.0, 30.0]), np.arange(4), 0.0, 30.0, causes=("a", None, "b", "c")
     )
@@ -218,13 +218,13 @@ def test_causes_are_kept_by_windows_and_bursts() -> None:
     assert log.coalesced(15.0).causes == ("a", None, "b", "c")
 
 
-def test_causes_are_one_a_failure() -> None:
+def test_causes_are_one_a_failure():
     with pytest.raises(LogError, match="must have the same length"):
         FailureLog(np.array([0.0, 1.0]), np.arange(2), 0.0, 1.0, causes=("a",))
 
 
 @needs_lanl
-def test_lanl_causes_are_the_notes_of_its_columns() -> None:
+def test_lanl_causes_are_the_notes_of_its_columns():
     columns = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
     with gzip.open(LANL, "rt", encoding="latin-1") as file:
         rows = [row for row in csv.DictReader(file) if row["System"] == "20"]
@@ -397,7 +397,7 @@ def _plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES["case"], ids=lambda case: f"{case['reader']}-{case['name']}")
-def test_a_small_log_is_read_as_it_is_true(case: dict[str, Any], tmp_path: Path) -> None:
+def test_a_small_log_is_read_as_it_is_true(case, tmp_path):
     path = tmp_path / "log"
     path.write_text(case["text"], encoding="utf-8", newline="")
     columns = Columns(**case["columns"]) if "columns" in case else None

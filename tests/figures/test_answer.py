@@ -38,7 +38,7 @@ def values(axes: Axes) -> list[float]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_bars_end_at_the_overhead_and_are_parted_as_the_causes_part_it(case: str) -> None:
+def test_bars_end_at_the_overhead_and_are_parted_as_the_causes_part_it(case):
     shown = in_order(CASES[case][0])
     time = drawn_answer(case).axes[0]
     assert time.get_xscale() == "linear"
@@ -59,7 +59,7 @@ def in_order(table: pd.DataFrame) -> pd.DataFrame:
     return kept.iloc[order.argsort(kind="stable")]
 
 
-def test_what_is_lost_of_learning_has_panels_and_none_is_said() -> None:
+def test_what_is_lost_of_learning_has_panels_and_none_is_said():
     panels = headed(drawn_answer("all"))
     shown = in_order(ALL)
     for heading, measure in (("Samples lost", "pls"), ("Updates lost", "updates_lost")):
@@ -71,7 +71,7 @@ def test_what_is_lost_of_learning_has_panels_and_none_is_said() -> None:
     assert [*headed(drawn_answer("near"))] == ["Time lost"]
 
 
-def test_machine_time_and_cost_have_panels_where_there_is_something_of_them() -> None:
+def test_machine_time_and_cost_have_panels_where_there_is_something_of_them():
     lost = ["Time lost", "Samples lost", "Updates lost"]
     assert [*headed(drawn_answer("all"))] == [*lost, "Machine time"]
     panels = headed(drawn_answer("priced"))
@@ -83,8 +83,8 @@ def test_machine_time_and_cost_have_panels_where_there_is_something_of_them() ->
     assert "Retrained" in headed(retrained)
 
 
-def test_a_bound_is_a_dashed_line_in_its_panel() -> None:
-    def dashed(axes: Axes) -> list[float]:
+def test_a_bound_is_a_dashed_line_in_its_panel():
+    def dashed(axes):
         lines = [line for line in axes.lines if line.get_linestyle() == "--"]
         return [float(line.get_xdata()[0]) for line in lines]
 
@@ -94,7 +94,7 @@ def test_a_bound_is_a_dashed_line_in_its_panel() -> None:
     assert dashed(headed(drawn_answer("nobody"))["Samples lost"]) == [0.0]
 
 
-def test_marks_are_with_their_names_and_are_explained() -> None:
+def test_marks_are_with_their_names_and_are_explained():
     names = labels(drawn_answer("all").axes[0].yaxis)
     assert {
         "chosen one (best)",
@@ -111,7 +111,7 @@ def test_marks_are_with_their_names_and_are_explained() -> None:
     assert "undecided" not in notes(drawn_answer("near"))
 
 
-def test_those_over_a_limit_are_below_the_others_and_paler() -> None:
+def test_those_over_a_limit_are_below_the_others_and_paler():
     names = labels(drawn_answer("all").axes[0].yaxis)
     assert [name.endswith("(over a limit)") for name in names] == [False] * 7 + [True] * 2
     colours = {to_hex(bar.get_facecolor()).upper() for bar in drawn_answer("all").axes[0].patches}
@@ -121,7 +121,7 @@ def test_those_over_a_limit_are_below_the_others_and_paler() -> None:
     assert not any("(best)" in word for word in words(drawn_answer("nobody")))
 
 
-def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown() -> None:
+def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown():
     kept = chosen(MANY)
     assert kept.sum() == 16
     names = MANY.index[kept].tolist()
@@ -159,7 +159,7 @@ def points(axes: Axes, *, hollow: bool) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for line in found for x, y in line.get_xydata()]
 
 
-def test_points_stand_where_they_are_those_over_a_bound_hollow() -> None:
+def test_points_stand_where_they_are_those_over_a_bound_hollow():
     axes = by_axis(drawn_pareto("all"))["portion of lost samples (PLS)"]
     kept, over = (ALL[(ALL["standing"] == "over") == flag] for flag in (False, True))
     lossy = kept[kept["pls"] > 0]
@@ -177,7 +177,7 @@ def test_points_stand_where_they_are_those_over_a_bound_hollow() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_nobody_on_the_front_is_beaten_and_everybody_else_is(seed: int) -> None:
+def test_nobody_on_the_front_is_beaten_and_everybody_else_is(seed):
     x, y = np.random.default_rng(seed).integers(0, 6, (2, 12)).astype(float)
     found = {(x[i], y[i]) for i in front(x, y)}
     beaten = {
@@ -189,7 +189,7 @@ def test_nobody_on_the_front_is_beaten_and_everybody_else_is(seed: int) -> None:
     assert len(front(x, y)) == len(found)
 
 
-def test_the_front_is_joined_and_named_and_the_chosen_one_has_a_ring() -> None:
+def test_the_front_is_joined_and_named_and_the_chosen_one_has_a_ring():
     axes = by_axis(drawn_pareto("all"))["portion of lost samples (PLS)"]
     kept = ALL[ALL["standing"] != "over"]
     best = kept.iloc[front(kept["pls"].to_numpy(), kept["overhead"].to_numpy())]
@@ -201,7 +201,7 @@ def test_the_front_is_joined_and_named_and_the_chosen_one_has_a_ring() -> None:
     assert ring.get_xdata().tolist() == [0.006]
 
 
-def test_panels_by_what_there_is() -> None:
+def test_panels_by_what_there_is():
     lost, updates, machine = (
         "portion of lost samples (PLS)",
         "updates lost for good",
@@ -216,21 +216,21 @@ def test_panels_by_what_there_is() -> None:
     assert [*by_axis(pareto(both, "overhead", {"pls": 0.1}))] == [lost, updates]
 
 
-def test_costs_are_not_spread_over_decades() -> None:
+def test_costs_are_not_spread_over_decades():
     axes = by_axis(drawn_pareto("priced"))["cost, USD"]
     low, high = axes.get_xlim()
     assert axes.get_xscale() == "linear"
     assert low < PRICED["cost_low"].min() < PRICED["cost_high"].max() < high < 1.5 * low
 
 
-def test_a_bound_is_a_dashed_line() -> None:
+def test_a_bound_is_a_dashed_line():
     axes = by_axis(drawn_pareto("all"))["portion of lost samples (PLS)"]
     (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
     assert line.get_xdata()[0] == 0.1
     assert to_hex(line.get_color()).upper() == "#1A1A1A"
 
 
-def test_a_bound_that_nobody_comes_near_is_within_the_axis() -> None:
+def test_a_bound_that_nobody_comes_near_is_within_the_axis():
     (axes,) = pareto(CASES["nothing"][0], "overhead", {"pls": 0.02}).axes
     low, high = axes.get_xlim()
     assert low < 0.02 < high < 1

@@ -137,7 +137,7 @@ def bars(axes: Axes) -> list[BarContainer]:
 
 
 @pytest.mark.parametrize("case", BARS)
-def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None:
+def test_bars_have_the_summarys_values_and_the_causes_colours(case):
     summary, _ = BARS[case]
     time_lost, learning = drawn_bars(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
@@ -155,7 +155,7 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
 
 
 @pytest.mark.parametrize("case", BARS)
-def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
+def test_slim_bars_end_where_lost_updates_are_trained_again(case):
     summary, _ = BARS[case]
     time_lost, _ = drawn_bars(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
@@ -168,7 +168,7 @@ def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", BARS)
-def test_values_are_beyond_their_bars_or_within_a_part(case: str) -> None:
+def test_values_are_beyond_their_bars_or_within_a_part(case):
     for axes in drawn_bars(case).axes:
         patches = [bar.get_window_extent() for stack in bars(axes) for bar in stack]
         for label in axes.texts:
@@ -186,7 +186,7 @@ def test_values_are_beyond_their_bars_or_within_a_part(case: str) -> None:
             assert not any(b.y0 < y < b.y1 and x0 < b.x1 and b.x0 < x1 for b in boxes)
 
 
-def test_words_of_three_policies() -> None:
+def test_words_of_three_policies():
     figure = drawn_bars("three")
     time_lost, learning = figure.axes
     said = end_labels(time_lost)
@@ -217,21 +217,21 @@ def test_words_of_three_policies() -> None:
         assert expected in " ".join(words(figure))
 
 
-def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
+def test_a_whisker_takes_the_place_of_the_values_it_would_cover():
     lossless = table({"a": policy(0.032, save=0.04, load=0.002, lost=0.05)})
     time_lost, _ = draw("breakdown", lossless).axes
     said = [text.get_text() for text in time_lost.texts if "%" in text.get_text()]
     assert sorted(said) == ["4.00 %", "9.20 % ± 3.20"]
 
 
-def test_legend_names_only_the_causes_that_occur_in_stack_order() -> None:
+def test_legend_names_only_the_causes_that_occur_in_stack_order():
     labels = key(drawn_bars("three"))
     assert labels == ["saving", "loading", "lost computation", "rescheduling"]
     assert key(drawn_bars("all causes")) == list(CAUSE_LABELS.values())
     assert key(drawn_bars("zero")) == []
 
 
-def test_nothing_lost_is_said_in_words() -> None:
+def test_nothing_lost_is_said_in_words():
     figure = drawn_bars("zero")
     time_lost, learning = figure.axes
     assert end_labels(time_lost) == ["0 %", "0 %"]
@@ -240,7 +240,7 @@ def test_nothing_lost_is_said_in_words() -> None:
     assert not any("±" in text for text in words(figure))
 
 
-def test_rounding_of_the_clock_is_no_overhead() -> None:
+def test_rounding_of_the_clock_is_no_overhead():
     noise = policy(1e-17) | {"overhead": 2e-16, "overhead_high": 2.1e-16}
     time_lost, _ = draw("breakdown", table({"full": noise})).axes
     assert end_labels(time_lost) == ["0 %"]
@@ -260,11 +260,11 @@ def test_rounding_of_the_clock_is_no_overhead() -> None:
         (1e-8, math.nan, "<0.0001 %"),
     ],
 )
-def test_percent(share: float, half: float, text: str) -> None:
+def test_percent(share, half, text):
     assert percent(share, half) == text
 
 
-def test_ink_stands_out() -> None:
+def test_ink_stands_out():
     assert [ink_on(colour) for colour in ("#000000", "#0072B2", "#F0E442")] == [
         WHITE_INK,
         WHITE_INK,
@@ -274,7 +274,7 @@ def test_ink_stands_out() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
-def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_summary_same_bytes(format, monkeypatch):
     # Matplotlib takes this for the time, so a date in a file would show.
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     first = save_bytes(draw("breakdown", *BARS["three"]), format)
@@ -290,7 +290,7 @@ def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -
         ("pie", "known: breakdown, causes, fleet-breakdown"),
     ],
 )
-def test_unknown_figure(name: str, hint: str) -> None:
+def test_unknown_figure(name, hint):
     with pytest.raises(UsageError) as error:
         draw(name, THREE)
     assert str(error.value) == f"figure {name!r}: there is none of that name; {hint}"
@@ -346,7 +346,7 @@ def drawn_ladder(name: str) -> Figure:
 
 
 @pytest.mark.parametrize("name", LADDERS)
-def test_bars_are_what_is_lost_by_cause_on_one_scale(name: str) -> None:
+def test_bars_are_what_is_lost_by_cause_on_one_scale(name):
     figure, table = drawn_ladder(name), LADDERS[name]
     together, alone = figure.axes
     for axes, way in ((together, "together"), (alone, "alone")):
@@ -358,14 +358,14 @@ def test_bars_are_what_is_lost_by_cause_on_one_scale(name: str) -> None:
     assert together.get_xlim() == alone.get_xlim()
 
 
-def test_points_are_of_the_row_above_and_of_the_job_as_it_is() -> None:
+def test_points_are_of_the_row_above_and_of_the_job_as_it_is():
     texts = [[text.get_text() for text in axes.texts] for axes in drawn_ladder("three").axes]
     gains = [[t.split("  ")[1] for t in some if "  " in t] for some in texts]
     assert gains == [["+5.0", "+15.0", "+17.0"], ["+5.0", "+15.0", "-1.0"]]
     assert [t for t in texts[0] if t.startswith("loses")] == ["loses 2.00 % of the updates"]
 
 
-def test_what_is_found() -> None:
+def test_what_is_found():
     assert ladder_finding(LADDERS["three"]) == (
         "Effective training goes from 60.0 % to 97.0 %; alone, "
         f"{LONG_LEVER} gives back most: 15.0 points"

@@ -96,11 +96,11 @@ def text(axes: Axes) -> list[str]:
     return [each.get_text() for each in axes.texts]
 
 
-def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear() -> None:
+def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear():
     (axes,) = drawn_phase("square").axes
     colours = cells(axes)
 
-    def at(x: int, y: int) -> tuple[float, ...]:
+    def at(x, y):
         return tuple(colours[y, x])
 
     assert at(0, 0) == to_rgba(COLOURS["full"])
@@ -111,7 +111,7 @@ def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear() ->
     assert all(part > 0.7 for part in (*at(1, 0), *at(1, 1)))  # greys
 
 
-def test_hatching_has_the_colour_of_the_nearest_rival() -> None:
+def test_hatching_has_the_colour_of_the_nearest_rival():
     (axes,) = drawn_phase("square").axes
     hatched = {
         patch.get_xy(): patch
@@ -126,7 +126,7 @@ def test_hatching_has_the_colour_of_the_nearest_rival() -> None:
     assert second.get_width() == second.get_height() == 1
 
 
-def test_values_are_in_order_at_even_distances_and_written_as_people_do() -> None:
+def test_values_are_in_order_at_even_distances_and_written_as_people_do():
     (axes,) = drawn_phase("square").axes
     (many,) = drawn_phase("many").axes
 
@@ -160,7 +160,7 @@ def test_values_are_in_order_at_even_distances_and_written_as_people_do() -> Non
         ),
     ],
 )
-def test_the_finding_tells_no_more_than_is_known(cells, to_do, told) -> None:
+def test_the_finding_tells_no_more_than_is_known(cells, to_do, told):
     table = grid([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
     figure = phase(table, MTBF, SYSTEMS, to_do=to_do)
     finding, *more = told.strip().split("\n")
@@ -168,7 +168,7 @@ def test_the_finding_tells_no_more_than_is_known(cells, to_do, told) -> None:
     assert all(each in notes(figure) for each in more)
 
 
-def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
+def test_cells_say_how_often_to_save_and_the_margin_in_points():
     (axes,) = drawn_phase("square").axes
     said = notes(drawn_phase("square"))
 
@@ -182,7 +182,7 @@ def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
     assert text(narrow.axes[0]) == []  # there is no room
 
 
-def test_the_key_tells_where_each_policy_is_best() -> None:
+def test_the_key_tells_where_each_policy_is_best():
     words = " ".join([*key(drawn_phase("square")), notes(drawn_phase("square"))])
 
     assert "best in 2 of 9 (1 surely)" in words
@@ -194,7 +194,7 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "Pale: not surely the best; hatched in the colour of a rival" in words
 
 
-def test_what_is_undecided_is_pale_though_no_other_policy_is_near() -> None:
+def test_what_is_undecided_is_pale_though_no_other_policy_is_near():
     table = SQUARE.iloc[[0]].assign(verdict="undecided", why="bound")
     figure = phase(table, MTBF, SYSTEMS)
     words = " ".join([*key(figure), notes(figure)])
@@ -206,7 +206,7 @@ def test_what_is_undecided_is_pale_though_no_other_policy_is_near() -> None:
     assert "best in 1 of 1 " in " ".join(f"{each} " for each in key(own))
 
 
-def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
+def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival():
     table = SQUARE.iloc[[1]].assign(same_as=[("twin",)])
     figure = phase(table, MTBF, SYSTEMS)
     words = " ".join([*key(figure), notes(figure)])
@@ -222,7 +222,7 @@ def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
         (SQUARE[:0], MTBF, "no point is finished; give the sweep's command again"),
     ],
 )
-def test_what_is_no_map_is_refused(table, axes, fault) -> None:
+def test_what_is_no_map_is_refused(table, axes, fault):
     with pytest.raises(UsageError) as refused:
         phase(table, axes, SYSTEMS)
 
@@ -246,7 +246,7 @@ def drawn_robust(case: str) -> Figure:
     return rendered(robust(ROBUST[case], "a", WITHIN, CHOSEN, "A title"))
 
 
-def test_points_are_of_what_losses_are_shares_of() -> None:
+def test_points_are_of_what_losses_are_shares_of():
     shown = [robust(LEVERS, "a", WITHIN, CHOSEN, "", *base)
              for base in ((), ("the useful time's cost",))]  # fmt: skip
 
@@ -267,7 +267,7 @@ def robust_cells(case: str) -> dict[tuple[str, str], tuple[str, list[str]]]:
     return found
 
 
-def test_a_cell_has_the_colour_of_the_best_policy_there() -> None:
+def test_a_cell_has_the_colour_of_the_best_policy_there():
     colours = {place: colour for place, (colour, _) in robust_cells("all").items()}
     pale = [to_hex(paler(each, 0.45)).upper() for each in (CHOICE, SECOND, THIRD)]
     assert colours["MTBF", "× 1/4"] == colours["MTBF", "× 1/2"] == pale[1]
@@ -278,7 +278,7 @@ def test_a_cell_has_the_colour_of_the_best_policy_there() -> None:
     assert "a, the choice: best in 3 of 6" in key(drawn_robust("all"))
 
 
-def test_what_is_lost_is_written_or_why_it_is_not_known() -> None:
+def test_what_is_lost_is_written_or_why_it_is_not_known():
     said = {place: own[1:] for place, (_, own) in robust_cells("all").items() if len(own) > 1}
     assert said == {
         ("MTBF", "× 1/4"): ["over a limit"],
@@ -289,7 +289,7 @@ def test_what_is_lost_is_written_or_why_it_is_not_known() -> None:
     assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
 
 
-def test_it_is_drawn_on_axes_of_the_users() -> None:
+def test_it_is_drawn_on_axes_of_the_users():
     axes = Figure().subplots()
     assert robust(LEVERS, "a", WITHIN, CHOSEN, ax=axes) is axes.figure
     assert len(axes.patches) == len(LEVERS)
@@ -306,5 +306,5 @@ def test_it_is_drawn_on_axes_of_the_users() -> None:
         (0.4, "40 pt"),
     ],
 )
-def test_points(loss: float, text: str) -> None:
+def test_points(loss, text):
     assert points(loss) == text

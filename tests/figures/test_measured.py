@@ -87,7 +87,7 @@ def by_name(axes: Axes) -> dict[str, Line2D]:
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_each_line_has_the_values_of_its_tracker(case: str) -> None:
+def test_each_line_has_the_values_of_its_tracker(case):
     rows = ROWS[case][0].sort_values("fraction")
     for axes, skew in zip(row_panels(case), ROWS[case][0]["skew"].unique(), strict=True):
         lines = by_name(axes)
@@ -101,7 +101,7 @@ def test_each_line_has_the_values_of_its_tracker(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_an_eighth_is_marked_where_it_is_on_the_axis(case: str) -> None:
+def test_an_eighth_is_marked_where_it_is_on_the_axis(case):
     low, high = row_panels(case)[0].get_xlim()
     expected = low <= 0.125 <= high
     for axes in row_panels(case):
@@ -113,7 +113,7 @@ def test_an_eighth_is_marked_where_it_is_on_the_axis(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_all_panels_have_the_same_axes_that_hold_every_value(case: str) -> None:
+def test_all_panels_have_the_same_axes_that_hold_every_value(case):
     rows, first = ROWS[case][0], row_panels(case)[0]
     for axes in row_panels(case):
         assert (axes.get_xlim(), axes.get_ylim()) == (first.get_xlim(), first.get_ylim())
@@ -182,7 +182,7 @@ def drawn_mtbf(case: str) -> Figure:
 
 
 @pytest.mark.parametrize("case", MTBFS)
-def test_lines_and_points_have_the_tables_values(case: str) -> None:
+def test_lines_and_points_have_the_tables_values(case):
     (axes,) = drawn_mtbf(case).axes
     rows = MTBFS[case][0].sort_values("nodes")
     measured = rows[np.isfinite(rows["measured_s"])]
@@ -205,14 +205,14 @@ def whiskers(axes) -> list[tuple[float, float, float]]:
     return [(x, low, high) for (x, low), (_, high) in collection.get_segments()]
 
 
-def test_whiskers_are_the_intervals() -> None:
+def test_whiskers_are_the_intervals():
     (axes,) = drawn_mtbf("doublings").axes
     rows = MTBFS["doublings"][0]
     for (x, low, high), row in zip(whiskers(axes), rows.itertuples(), strict=True):
         assert (x, low, high) == pytest.approx((row.nodes, row.low_s, row.high_s), rel=1e-12)
 
 
-def test_an_open_whisker_leaves_the_picture() -> None:
+def test_an_open_whisker_leaves_the_picture():
     (axes,) = drawn_mtbf("open").axes
     _, low, high = whiskers(axes)[0]
     assert low < axes.get_ylim()[0]
@@ -220,7 +220,7 @@ def test_an_open_whisker_leaves_the_picture() -> None:
 
 
 @pytest.mark.parametrize("case", MTBFS)
-def test_both_axes_have_ticks_that_say_what_they_are(case: str) -> None:
+def test_both_axes_have_ticks_that_say_what_they_are(case):
     (axes,) = drawn_mtbf(case).axes
     seconds = {"ms": 1e-3, "s": 1, "min": 60, "h": HOUR, "d": 24 * HOUR, "y": 8766 * HOUR}
     assert len(axes.get_xticks()) >= 2
@@ -260,7 +260,7 @@ def check_texts(figure) -> None:
     boxes_apart(rendered(figure))
 
 
-def test_points_and_lines_of_accuracy_against_pls() -> None:
+def test_points_and_lines_of_accuracy_against_pls():
     figure = pls_accuracy(POINTS, SLOPES, "A title")
     one, several = figure.axes
     single = POINTS[POINTS["servers_hit"] == 1]
@@ -281,7 +281,7 @@ def test_points_and_lines_of_accuracy_against_pls() -> None:
     check_texts(figure)
 
 
-def test_every_seed_is_a_line_and_every_policy_a_mean() -> None:
+def test_every_seed_is_a_line_and_every_policy_a_mean():
     there = findings.compared_at(RUNS)
     points = findings.points(there).sort_values("auc_drop")
     figure = policy_accuracy(there, points, "A title")

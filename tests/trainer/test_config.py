@@ -1,6 +1,5 @@
 """`[trainer] data`: samples out of files, the tables that come with them, and what is refused."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,7 @@ interval = "300 ms"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path):
     movielens_files(tmp_path / "ml", ratings=400)
     (tmp_path / "train.txt").write_text("\n".join(criteo_lines(400)) + "\n")
     return tmp_path
@@ -49,7 +48,7 @@ def file(folder: Path, data: str, samples: int = 300, model: str = "") -> Path:
     return path
 
 
-def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
+def test_tables_and_samples_are_those_of_movielens(folder):
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         data = section.data(scenario, 0)
         tables = scenario.model.tables
@@ -70,7 +69,7 @@ def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
     assert not kept.exists()
 
 
-def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
+def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder):
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         trained = train(scenario, section, "cpr-mfu")
         assert (trained.steps, trained.failures) == (15, 2)
@@ -120,9 +119,7 @@ def test_what_is_refused(folder, said):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_says(
-    folder: Path,
-) -> None:
+def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_says(folder):
     """Each with a skew of its own, which planted samples can't have."""
     rows = {"user": 30, "film": 20, "occupation": 2, "gender": 2, "genre": 3}
     tables = ", ".join(
@@ -140,7 +137,7 @@ def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_s
         assert section.data(scenario, 0).tables == section.recorded.tables
 
 
-def test_without_the_number_of_samples(folder: Path) -> None:
+def test_without_the_number_of_samples(folder):
     path = file(folder, '{ movielens = "ml" }')
     path.write_text(path.read_text().replace("samples = 300\n", "", 1))
     with pytest.raises(ScenarioError) as error, opened(path):

@@ -20,10 +20,10 @@ SMALL = {"samples": 1000, "test_samples": 300, "batch_size": 64}
 
 
 @pytest.fixture(params=["planted", "criteo", "movielens"])
-def make(request, tmp_path: Path):
+def make(request, tmp_path):
     """A source by its seed."""
 
-    def made(seed: int):
+    def made(seed):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         if request.param == "planted":
             return Planted(seed=seed, **SMALL)
@@ -36,7 +36,7 @@ def make(request, tmp_path: Path):
 # --- Every source --------------------------------------------------------------------------------
 
 
-def test_batches_have_their_shapes_types_and_ranges(make) -> None:
+def test_batches_have_their_shapes_types_and_ranges(make):
     data = make(0)
     assert data.steps > 0
     assert data.test_steps > 0
@@ -52,7 +52,7 @@ def test_batches_have_their_shapes_types_and_ranges(make) -> None:
         assert np.isfinite(dense).all()
 
 
-def test_a_batch_depends_on_seed_and_step_alone(make) -> None:
+def test_a_batch_depends_on_seed_and_step_alone(make):
     """Whatever was asked for before, and in a copy that another process would get."""
     data = make(3)
     steps = data.steps + data.test_steps
@@ -65,7 +65,7 @@ def test_a_batch_depends_on_seed_and_step_alone(make) -> None:
                 assert one.tobytes() == two.tobytes()
 
 
-def test_there_is_no_batch_beyond(make) -> None:
+def test_there_is_no_batch_beyond(make):
     data = make(0)
     text = f"there are {data.steps} steps to train and {data.test_steps} to test"
     for step in (-1, data.steps + data.test_steps):
@@ -81,7 +81,7 @@ def probability(data: Planted, batch):
     return data._teacher.probability(batch.dense, batch.sparse)
 
 
-def test_rows_are_as_popular_as_asked() -> None:
+def test_rows_are_as_popular_as_asked():
     """Share of the accesses that the published shares of rows get, whichever rows these are."""
     data = Planted(samples=64_000, batch_size=8000, rows=(2000,))
     ids = np.concatenate([data.batch(step).sparse[:, 0] for step in range(data.steps)])
@@ -98,7 +98,7 @@ def test_rows_are_as_popular_as_asked() -> None:
     assert abs(np.argsort(-counts)[:20].mean() - 1000) < 4 * 2000 / (12 * 20) ** 0.5
 
 
-def test_labels_are_drawn_from_the_teachers_probabilities() -> None:
+def test_labels_are_drawn_from_the_teachers_probabilities():
     data = Planted(samples=40_000, batch_size=10_000)
     batches = [data.batch(step) for step in range(data.steps)]
     chances = np.concatenate([probability(data, batch) for batch in batches])
@@ -109,7 +109,7 @@ def test_labels_are_drawn_from_the_teachers_probabilities() -> None:
         assert abs(labels[there].sum() - chances[there].sum()) < 4 * error
 
 
-def test_the_teacher_is_what_it_says_it_is() -> None:
+def test_the_teacher_is_what_it_says_it_is():
     """Of two tables without latent vectors: bias, dense and rows; by hand, pair by pair, with."""
     data = Planted(rows=(5, 4, 3), dense=2, **SMALL)
     teacher, batch = data._teacher, data.batch(0)
@@ -123,7 +123,7 @@ def test_the_teacher_is_what_it_says_it_is() -> None:
         assert probability(data, batch)[sample] == pytest.approx(1 / (1 + np.exp(-logit)))
 
 
-def test_a_test_set_smaller_than_a_batch_is_refused() -> None:
+def test_a_test_set_smaller_than_a_batch_is_refused():
     with pytest.raises(UsageError, match=r"^test_samples = 511: fewer than a batch of 512$"):
         Planted(test_samples=511)
 
@@ -145,7 +145,7 @@ def line(label: str = "1", **fields: str) -> str:
     return "\t".join([label, *(fields.get(name, "") for name in names)])
 
 
-def test_criteo_by_hand(tmp_path: Path) -> None:
+def test_criteo_by_hand(tmp_path):
     """Rows of a table of n: 0 for missing, else 1 + category mod (n - 1)."""
     lines = [
         line("1", I1="0", I2="7", I13="-2", C1="68fd1e64", C9="0", C3="ffffffff"),
@@ -170,7 +170,7 @@ def test_criteo_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_gzipped_or_not_and_however_lines_end(tmp_path: Path, end: str) -> None:
+def test_gzipped_or_not_and_however_lines_end(tmp_path, end):
     lines = criteo_lines(30)
     plain = write(tmp_path / "plain", lines, end)
     zipped = tmp_path / "zipped"  # whatever its name: the content tells
@@ -184,7 +184,7 @@ def test_gzipped_or_not_and_however_lines_end(tmp_path: Path, end: str) -> None:
             assert a.tobytes() == b.tobytes()
 
 
-def test_every_line_is_drawn_once_and_the_last_are_held_out_in_order(tmp_path: Path) -> None:
+def test_every_line_is_drawn_once_and_the_last_are_held_out_in_order(tmp_path):
     lines = [line(I1=str(number)) for number in range(100)]
     data = read_criteo(write(tmp_path / "t", lines), tmp_path / "out", batch_size=8, test_share=0.2)
     seen = [np.round(np.expm1(data.batch(step).dense[:, 0])).tolist() for step in range(12)]
@@ -195,7 +195,7 @@ def test_every_line_is_drawn_once_and_the_last_are_held_out_in_order(tmp_path: P
     assert list(chain.from_iterable(seen[10:])) == list(range(80, 96))
 
 
-def test_samples_come_again_where_there_are_more_steps(tmp_path: Path) -> None:
+def test_samples_come_again_where_there_are_more_steps(tmp_path):
     data = criteo(tmp_path, tmp_path / "out", batch_size=64)
     again = replace(data, cycled=10)
     steps = [*range(data.steps), *range(data.steps), *range(10 - 2 * data.steps)]
@@ -209,7 +209,7 @@ def test_samples_come_again_where_there_are_more_steps(tmp_path: Path) -> None:
         again.batch(11)
 
 
-def test_so_many_lines_are_read_as_asked(tmp_path: Path) -> None:
+def test_so_many_lines_are_read_as_asked(tmp_path):
     lines = [*[GOOD] * 9000, "not read"]  # more than are made into arrays at a time
     data = read_criteo(write(tmp_path / "t", lines), tmp_path / "out", most_samples=9000)
     assert data.samples + data.test_samples == 9000
@@ -226,7 +226,7 @@ GOOD = line(I1="1", C1="68fd1e64")
         *(line(C26="123456789"), line(C26="é")),
     ],
 )
-def test_malformed_lines_are_refused_with_their_number(tmp_path: Path, bad: str) -> None:
+def test_malformed_lines_are_refused_with_their_number(tmp_path, bad):
     path = write(tmp_path / "train.txt", [*[GOOD] * 9000, bad, GOOD])
     with pytest.raises(DataError) as error:
         read_criteo(path, tmp_path / "out")
@@ -237,7 +237,7 @@ def test_malformed_lines_are_refused_with_their_number(tmp_path: Path, bad: str)
     assert [each.name for each in tmp_path.iterdir()] == ["train.txt"]  # nothing is left behind
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "train.txt.gz"
     with pytest.raises(DataError, match=r"train\.txt\.gz: no such file; give"):
         read_criteo(path, tmp_path / "out")
@@ -253,7 +253,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 # --- MovieLens -----------------------------------------------------------------------------------
 
 
-def test_movielens_by_hand(tmp_path: Path) -> None:
+def test_movielens_by_hand(tmp_path):
     """Each rating is once in a batch, with what the other files say of its user and film."""
     source = movielens_files(tmp_path / "ml", ratings=60)
     data = read_movielens(tmp_path / "out", source=source, test_share=0.5, batch_size=6)
@@ -283,7 +283,7 @@ def test_movielens_by_hand(tmp_path: Path) -> None:
             assert sorted(first)[genre] == first[(film + 1) % 3]
 
 
-def test_the_installed_recbole_is_found_without_running_it(tmp_path: Path, monkeypatch) -> None:
+def test_the_installed_recbole_is_found_without_running_it(tmp_path, monkeypatch):
     package = tmp_path / "recbole"
     movielens_files(package / "dataset_example" / "ml-100k")
     (package / "__init__.py").write_text("raise AssertionError('it runs')")
@@ -292,7 +292,7 @@ def test_the_installed_recbole_is_found_without_running_it(tmp_path: Path, monke
     assert (data.samples, data.test_samples) == (360, 40)
 
 
-def test_without_recbole_it_says_what_to_install(tmp_path: Path, monkeypatch) -> None:
+def test_without_recbole_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(CprsimError) as error:
         read_movielens(tmp_path / "out")
@@ -322,7 +322,7 @@ def test_without_recbole_it_says_what_to_install(tmp_path: Path, monkeypatch) ->
         ("ml-100k.user", None, "no such file"),
     ],
 )
-def test_movielens_files_that_cannot_be_used(tmp_path: Path, name: str, change, text: str) -> None:
+def test_movielens_files_that_cannot_be_used(tmp_path, name, change, text):
     source = movielens_files(tmp_path / "ml")
     path = source / name
     if change is None:

@@ -36,7 +36,7 @@ class Tracked:
 
 
 @pytest.mark.parametrize("name", ["mfu", "ssu", "scar"])
-def test_a_share_of_each_table_is_saved_and_the_rest_whole(name: str) -> None:
+def test_a_share_of_each_table_is_saved_and_the_rest_whole(name):
     weights = torch.zeros(80, 2)
     tracker = Tracked(name, weights, TABLES, 1 / 8, subsample=1)
     assert set(tracker.select().tolist()) == ALWAYS
@@ -58,7 +58,7 @@ def test_a_share_of_each_table_is_saved_and_the_rest_whole(name: str) -> None:
 
 @pytest.mark.parametrize("interval", [5, 37])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
-def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name: str, interval: int) -> None:
+def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name, interval):
     """Also after saves, in each of which ties are broken from another row on."""
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)

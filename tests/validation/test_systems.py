@@ -34,7 +34,7 @@ from tools.validation.systems.row import Row
 
 
 @pytest.mark.parametrize("days", [10, 100, 400])
-def test_what_is_lost_does_not_depend_on_how_long_the_job_is(days: int) -> None:
+def test_what_is_lost_does_not_depend_on_how_long_the_job_is(days):
     lost, failures = accepted_loss.share_lost(days), accepted_loss.failures_in_ten_days(days)
 
     assert failures.value == pytest.approx(1.0, abs=3 * failures.error)
@@ -42,7 +42,7 @@ def test_what_is_lost_does_not_depend_on_how_long_the_job_is(days: int) -> None:
     assert lost.error < 0.05 * lost.value
 
 
-def test_a_failure_just_before_the_snapshot_loses_a_day_of_15_000_users() -> None:
+def test_a_failure_just_before_the_snapshot_loses_a_day_of_15_000_users():
     worst = accepted_loss.days_lost_at_worst()
 
     assert worst == pytest.approx(1.0, rel=1e-12)
@@ -50,7 +50,7 @@ def test_a_failure_just_before_the_snapshot_loses_a_day_of_15_000_users() -> Non
     assert worst * accepted_loss.USERS / accepted_loss.SERVERS == pytest.approx(15_000.0, rel=1e-12)
 
 
-def test_the_estimate_is_the_sum() -> None:
+def test_the_estimate_is_the_sum():
     found = accepted_loss.first_order()
 
     assert found.updates_lost == pytest.approx(5e-5, rel=1e-9)
@@ -59,9 +59,7 @@ def test_the_estimate_is_the_sum() -> None:
 
 
 @pytest.mark.parametrize(("days_to_land", "mtbf_days"), [(0.25, 2.0), (0.5, 1.0)])
-def test_snapshots_that_take_long_to_land_are_often_void(
-    days_to_land: float, mtbf_days: float
-) -> None:
+def test_snapshots_that_take_long_to_land_are_often_void(days_to_land, mtbf_days):
     found, estimate, exact = accepted_loss.late(days_to_land, mtbf_days)
 
     assert found.value == pytest.approx(exact, abs=3 * found.error)
@@ -75,13 +73,13 @@ def test_snapshots_that_take_long_to_land_are_often_void(
 
 
 @pytest.mark.slow
-def test_saves_that_land_after_the_next_is_due() -> None:
+def test_saves_that_land_after_the_next_is_due():
     found = asynchronous.cycle()
     assert found.exact == pytest.approx(47.4067, abs=5e-5)
     assert abs(found.mean - found.exact) <= 3 * found.standard_error
 
 
-def test_the_rule_keeps_its_bound_and_is_no_rarer_than_it_has_to_be() -> None:
+def test_the_rule_keeps_its_bound_and_is_no_rarer_than_it_has_to_be():
     # 0.6 s in 42.86 steps of 0.4 s are 3.5 %; from 20 steps by twos that makes 44.
     found = asynchronous.overhead_percent()
     assert found <= asynchronous.BOUND_PERCENT
@@ -95,32 +93,32 @@ CHECK_N_RUN = {row.quantity: row for row in check_n_run.rows()}
 
 
 @pytest.mark.parametrize("quantity", [name for name in CHECK_N_RUN if name.startswith("less ")])
-def test_factors_come_within_a_sixth(quantity: str) -> None:
+def test_factors_come_within_a_sixth(quantity):
     row = CHECK_N_RUN[quantity]
     assert row.computed == pytest.approx(row.published, rel=1 / 6)
 
 
 @pytest.mark.parametrize("quantity", [name for name in CHECK_N_RUN if name.startswith("less ")])
-def test_the_page_says_what_is_computed(quantity: str) -> None:
+def test_the_page_says_what_is_computed(quantity):
     row = CHECK_N_RUN[quantity]
     distance = 100 * (row.computed / row.published - 1)
     figures = f"| {row.published:g} | {row.computed:.1f} | {distance:+.0f} % |"
     assert figures in (DOCS / "systems/check-n-run.md").read_text(encoding="utf-8")
 
 
-def test_stall_is_below_what_is_recalled() -> None:
+def test_stall_is_below_what_is_recalled():
     row = CHECK_N_RUN["stalled, at most"]
     # 20 saves in 21 intervals: the job ends when the last would be due.
     assert row.computed == pytest.approx(100 * 7 / 1800 * 20 / 21)
     assert row.computed < row.published
 
 
-def test_the_calibrated_share_is_met_and_the_next_one_predicted() -> None:
+def test_the_calibrated_share_is_met_and_the_next_one_predicted():
     assert CHECK_N_RUN["modified in 30 min"].computed == pytest.approx(25.0, abs=1e-5)
     assert CHECK_N_RUN["modified in 10 intervals, at least"].computed > 50
 
 
-def test_restores_and_writes_of_the_variants_have_the_shape_that_incrcp_reports() -> None:
+def test_restores_and_writes_of_the_variants_have_the_shape_that_incrcp_reports():
     chain = [check_n_run.kept(8, saves, "consecutive") for saves in (2, 6, 10)]
     shot = [check_n_run.kept(8, saves, "one-shot") for saves in (2, 6, 10)]
     one, other = (after - before for before, after in pairwise(chain))
@@ -155,30 +153,30 @@ def tolerance(row: Row) -> float:
 
 
 @pytest.mark.parametrize("quantity", sorted({*ECRM} - {*OFF_BY_ONE_POINT, WIDE}))
-def test_published(quantity: str) -> None:
+def test_published(quantity):
     row = ECRM[quantity]
     assert row.computed == pytest.approx(row.published, abs=tolerance(row))
 
 
 @pytest.mark.parametrize("quantity", OFF_BY_ONE_POINT)
-def test_a_save_every_hour_is_off_by_a_point(quantity: str) -> None:
+def test_a_save_every_hour_is_off_by_a_point(quantity):
     row = ECRM[quantity]
     assert row.computed - row.published == pytest.approx(OFF_BY_ONE_POINT[quantity], abs=0.006)
 
 
 @pytest.mark.parametrize("model", ["4S", "8S"])
-def test_no_save_time_meets_both_intervals(model: str) -> None:
+def test_no_save_time_meets_both_intervals(model):
     # A save that takes x % of 60 min takes 2x % of 30: |2x - b| <= e and |x - a| <= e give
     # |b - 2a| <= 3e, so that one of the two is off by 0.67 points at least, more than was asked.
     every_60, every_30, *_ = ecrm.FIGURE_5[model]
     assert abs(every_30 - 2 * every_60) / 3 == pytest.approx(2 / 3)
 
 
-def test_rows_twice_as_wide_are_farther_off() -> None:
+def test_rows_twice_as_wide_are_farther_off():
     assert ECRM[WIDE].computed - ECRM[WIDE].published == pytest.approx(1.2, abs=0.006)
 
 
-def test_who_wins_where() -> None:
+def test_who_wins_where():
     # Against a save every 30 min erasure coding wins from 880 GB on, every 60 min at 1760 GB only.
     wins = {
         (model, interval): ecrm.overhead(size_gb, ecrm.ECREC[4])
@@ -189,7 +187,7 @@ def test_who_wins_where() -> None:
     assert {case for case, won in wins.items() if won} == {("4S", 30), ("8S", 30), ("8S", 60)}
 
 
-def test_a_rebuild_may_outlast_training_again_but_not_the_pause() -> None:
+def test_a_rebuild_may_outlast_training_again_but_not_the_pause():
     # 8S, k = 4: whole after 33.7 min, later than a checkpoint of average age every 30 min has made
     # up for it (26.25); but training stands for 0.5 min, not for all of that.
     found = ecrm.rebuilt(ecrm.SIZES["8S"], 4)
@@ -266,11 +264,11 @@ def test_ettr_of_16_384_gpus():
 # --- Partial experts, beside closed forms ---------------------------------------------------------
 
 
-def test_lost_tokens_of_one_fault_in_mid_run() -> None:
+def test_lost_tokens_of_one_fault_in_mid_run():
     assert partial_experts.mid_run_plt() == pytest.approx(0.0375, rel=1e-9)
 
 
-def test_lost_tokens_of_one_fault_at_any_time() -> None:
+def test_lost_tokens_of_one_fault_at_any_time():
     found = partial_experts.one_fault_plt()
     exact = single_fault_plt(
         partial_experts.EXPERTS,
@@ -283,7 +281,7 @@ def test_lost_tokens_of_one_fault_at_any_time() -> None:
     assert found.error < 0.02 * exact
 
 
-def test_an_expert_is_half_a_rotation_old() -> None:
+def test_an_expert_is_half_a_rotation_old():
     found = partial_experts.staleness()
 
     assert (
@@ -296,7 +294,7 @@ def test_an_expert_is_half_a_rotation_old() -> None:
     assert found.error < 0.02 * found.value
 
 
-def test_equation_6_is_not_the_measured_size() -> None:
+def test_equation_6_is_not_the_measured_size():
     assert partial_experts.size_of_one_expert() == pytest.approx(0.194, abs=0.0005)
 
 
@@ -378,13 +376,11 @@ def test_the_calibrated_rows_return_their_inputs(job):
     ("copies", "aggregation", "traffic"),
     [(1, 1, 0.0), (2, 1, 1.0), (3, 1, 2.0), (3, 4, 0.5), (4, 8, 0.375)],
 )
-def test_k_more_copies_pass_k_times_the_updates_on_or_k_by_n(
-    copies: int, aggregation: int, traffic: float
-) -> None:
+def test_k_more_copies_pass_k_times_the_updates_on_or_k_by_n(copies, aggregation, traffic):
     assert replication.traffic(copies, aggregation) == pytest.approx(traffic, rel=1e-12, abs=1e-12)
 
 
-def test_a_failure_costs_a_second_and_no_update() -> None:
+def test_a_failure_costs_a_second_and_no_update():
     assert replication.recovery_s() == pytest.approx(1.0, rel=1e-9)
     assert replication.updates_lost() == 0.0
 
@@ -393,7 +389,7 @@ def test_a_failure_costs_a_second_and_no_update() -> None:
 
 
 @pytest.mark.parametrize("pattern", tiered.PATTERNS)
-def test_two_levels(pattern: tiered.Pattern) -> None:
+def test_two_levels(pattern):
     found = tiered.pattern_s(pattern)
 
     assert two_level_pattern_s(*pattern[:-1]) == pytest.approx(pattern.exact_s, abs=1e-4)
@@ -401,7 +397,7 @@ def test_two_levels(pattern: tiered.Pattern) -> None:
     assert found.error < 0.01 * pattern.exact_s
 
 
-def test_the_first_order_optimum_is_within_five_percent() -> None:
+def test_the_first_order_optimum_is_within_five_percent():
     found = tiered.optimal_overhead()
     useful_s = tiered.FAR_APART.segments * tiered.FAR_APART.work_s
     exact = two_level_pattern_s(*tiered.FAR_APART[:-1]) / useful_s - 1
@@ -411,11 +407,11 @@ def test_the_first_order_optimum_is_within_five_percent() -> None:
     assert abs(found.value - tiered.first_order()) < 0.05 * tiered.first_order() + 3 * found.error
 
 
-def test_cheap_levels_gain_a_third_where_failures_are_frequent() -> None:
+def test_cheap_levels_gain_a_third_where_failures_are_frequent():
     assert tiered.cheap_levels_gain(8.0) == pytest.approx(0.35, abs=0.05)
 
 
-def test_no_reading_of_two_and_a_half_seconds_in_four_minutes_gives_two_percent() -> None:
+def test_no_reading_of_two_and_a_half_seconds_in_four_minutes_gives_two_percent():
     (llama,) = (row for row in tiered.rows() if "Llama" in row.quantity)
 
     assert llama.computed == pytest.approx(100 * 2.5 / 240, rel=0.002)
