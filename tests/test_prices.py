@@ -349,11 +349,6 @@ def test_a_scenario_with_prices_is_written_and_read_again():
 # --- Sweeps and fleets -------------------------------------------------------------------------
 
 
-def exported(sweep: cprsim.Sweep) -> pd.DataFrame:
-    """Its CSV, read."""
-    return pd.read_csv(BytesIO(csv_bytes(sweep.table)))
-
-
 def test_a_sweep_keeps_and_tells_it(tmp_path):
     scenario = Scenario(**tables(ALL))
     done = cprsim.sweep(scenario, tmp_path / "it", {"job.useful_time": "10 h,20 h"}, replications=2)
@@ -361,7 +356,8 @@ def test_a_sweep_keeps_and_tells_it(tmp_path):
 
     assert done.table["cost"].to_numpy() == pytest.approx(hours * HOURLY)
     assert done.table["cost"][0] == pytest.approx(10 * HOURLY)
-    assert exported(done)["cost_high"].to_numpy() == pytest.approx(done.table["cost_high"])
+    exported = pd.read_csv(BytesIO(csv_bytes(done.table)))
+    assert exported["cost_high"].to_numpy() == pytest.approx(done.table["cost_high"])
     assert done.replications(0)["energy_kwh"].to_numpy() == pytest.approx(10 * 16 * 0.6)
     document = done.document()
     assert document["currency"] == "USD"

@@ -149,15 +149,11 @@ def test_a_policy_of_a_user_takes_part():
     plain = measured()
     scenario = plain.with_policies({"mine": Seldom(system="seldom")})
     trials = Trials(scenario, criteria_of(scenario), 0)
-    mine = asked_of(scenario)
+    mine = Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
     (found,) = search([mine], trials, lambda *_: None)
 
     assert value_of(found.policy, "waste") == 0
     assert 1.0 < parse_duration(value_of(found.policy, "interval")) / 3600 < 6.0
-
-
-def asked_of(scenario: cprsim.Scenario) -> Candidate:
-    return Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
 
 
 @pytest.mark.parametrize("value", ["nothing", -1, "2 kg"])

@@ -1,7 +1,6 @@
 """Files of durations."""
 
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,17 +14,13 @@ from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.source import recognised
 
 
-def rows_of(path: Path) -> list[tuple[float, bool]]:
-    intervals = read_intervals(path)
-    return list(zip(intervals.durations_s.tolist(), intervals.observed.tolist(), strict=True))
-
-
 @given(st.lists(st.tuples(st.floats(0, allow_infinity=False), st.booleans()), min_size=1))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "written.csv"
     path.write_text("".join(f"{duration!r},{int(not seen)}\n" for duration, seen in rows))
 
-    assert rows_of(path) == rows
+    found = read_intervals(path)
+    assert [*zip(found.durations_s, found.observed, strict=True)] == rows
 
 
 @pytest.mark.parametrize(

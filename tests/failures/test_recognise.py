@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
@@ -125,20 +123,6 @@ def test_a_malformed_log_is_recognised_or_refused_in_one_line():
 
         assert said in {*READERS, "intervals", "jobs"} or said.startswith("log: ")
         assert len(said.splitlines()) == 1
-
-
-MARKS = "[]{},;|\t\n\"'#0123456789.e- hsdtimenoduraton_"
-
-
-@pytest.mark.slow
-@given(st.text(max_size=60) | st.text(MARKS, max_size=60))
-def test_any_text_is_recognised_or_refused_in_one_line(text):
-    Path("log").write_text(text, encoding="utf-8", errors="replace")
-
-    said = told("log")
-
-    assert said in {*READERS, "intervals", "jobs"} or said.startswith("log: ")
-    assert len(said.splitlines()) == 1
 
 
 def test_files_that_cannot_be_looked_at():

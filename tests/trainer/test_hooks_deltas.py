@@ -92,15 +92,11 @@ def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path, capsys):
     assert other.digest() == clean
 
 
-def missing(folder, rng, files):
-    (folder / rng.choice(files)).unlink()
-
-
 def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):
     loop, hooks = begun(tmp_path)
     train(loop, hooks, hooks.restore(), 11)
     (folder,) = tmp_path.glob("rows-0-*")
-    missing(folder, random.Random(0), deltas(tmp_path)[1:])
+    (folder / random.Random(0).choice(deltas(tmp_path)[1:])).unlink()
     with pytest.warns(HooksWarning, match="the chain is not merged"):
         assert merge_deltas(tmp_path) == 0
     assert not [*folder.glob("*m.*")]
