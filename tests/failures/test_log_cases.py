@@ -28,7 +28,7 @@ from cprsim.job.workload import Job
 from tests.failures.drawn_cases import KINDS, Drawn, lives
 
 FOLDER = Path(__file__).parent / "log_cases"
-LOGS = 25  # of each kind; the slow test has as many hundreds
+LOGS = 25  # of each kind; the slow test has twenty times as many
 MEAN_H = 224 / 15  # of the 15 gaps that most cases have
 
 
@@ -302,7 +302,7 @@ def test_drawn_logs_are_read_as_they_are_true(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_drawn_logs_are_read_as_they_are_true(kind, tmp_path):
-    for seed in range(LOGS, 50 * LOGS):
+    for seed in range(LOGS, 20 * LOGS):
         check(kind, seed, tmp_path / "log")
 
 
