@@ -1,6 +1,7 @@
 """What can be moved, of every shipped scenario, and how far."""
 
 import shlex
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -130,10 +131,7 @@ def test_a_file_without_policies_has_nothing_to_compare(folder):
 
 SUBJECT = PageModel.read(QUICKSTART)
 DURATIONS = st.builds("{:.3g} {}".format, st.floats(0.01, 1e4), st.sampled_from(["s", "min", "h"]))
-TOO_MANY_COPIES = (
-    "policies.replication: copies = 2 is more than the 1 parameter servers; each copy of a shard "
-    "needs its own server"
-)
+FAULTS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text(encoding="utf-8"))
 MOVED = st.fixed_dictionaries(
     {},
     optional={
@@ -173,20 +171,7 @@ def test_a_target_that_policies_share_is_moved_for_all_of_them():
     assert found == tuple(f"policies.{name}.target_pls=0.02" for name in names)
 
 
-@pytest.mark.parametrize(
-    ("query", "faults"),
-    [
-        ("seed=x", {"seed": "seed 'x' is not a whole number >= 0"}),
-        ("seed=-1", {"seed": "seed -1 is not a whole number >= 0"}),
-        ("replications=0", {"replications": "replications 0 is not a whole number >= 1"}),
-        ("replication=1.5", {"replication": "replication '1.5' is not a whole number >= 0"}),
-        ("objective=tiem", {"objective": "objective 'tiem' is not known; did you mean 'time'?"}),
-        (
-            "failures.meen=1+h",
-            {"failures.meen": "is not moved here; did you mean 'failures.mean'?"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("query", "faults"), FAULTS["asked"].items())
 def test_what_cannot_be_asked_is_told(query, faults):
     with pytest.raises(MovesError) as error:
         WhatIf.from_query(query, SUBJECT.controls)
@@ -198,39 +183,11 @@ def test_as_many_replications_as_would_never_end_are_refused():
         WhatIf.from_query("replications=10000000000", SUBJECT.controls)
 
 
-@pytest.mark.parametrize(
-    ("moved", "at", "others"),
-    [
-        (
-            {"failures.mean": "14"},
-            {"failures.mean": '14 has no unit: write a string with one, e.g. "14 h"'},
-            [],
-        ),
-        (
-            {"failures.mean": "14 m", "cluster.trainers": "many"},
-            {
-                "failures.mean": '\'14 m\': a lone "m" is ambiguous; write "14 min" for minutes',
-                "cluster.trainers": "'many' is not a whole number",
-            },
-            [],
-        ),
-        ({"target_pls": "2"}, {"target_pls": "2 is out of range: it must be <= 1"}, []),
-        (
-            {"policies.full.interval": "1 ms"},
-            {
-                "policies.full.interval": "a save every 1 ms makes 3.5e+08 of them in the job; "
-                "give an interval that makes at most 10,000,000"
-            },
-            [],
-        ),
-        ({"cluster.parameter_servers": "1"}, {"cluster.parameter_servers": TOO_MANY_COPIES}, []),
-        ({"cluster.parameter_servers": "1", "failures.mean": "14 h"}, {}, [TOO_MANY_COPIES]),
-    ],
-)
-def test_a_fault_is_told_at_its_control(moved, at, others):
-    asked = WhatIf(moved)
+@pytest.mark.parametrize("case", FAULTS["moved"], ids=lambda case: " ".join(case["moved"]))
+def test_a_fault_is_told_at_its_control(case):
+    asked = WhatIf(case["moved"])
     with pytest.raises(ScenarioError) as error:
         SUBJECT.scenario(asked)
     found, more = faults_at(error.value, SUBJECT.controls, asked)
 
-    assert (found, more) == (at, others)
+    assert (found, more) == (case["at"], case["others"])

@@ -6,7 +6,6 @@ a DataLoader with workers, which shuffles, and dropout. Killed before STEP, if o
 where it began and a digest of all that it has learned.
 """
 
-import hashlib
 import itertools
 import os
 import signal
@@ -17,19 +16,9 @@ import torch
 from torch import nn
 
 from cprsim.trainer import TablePart, TrainerHooks
-from tests.trainer.jobs import job_of
+from tests.trainer.jobs import NoHooks, digest, job_of
 
 STEPS, BATCH, DIM, ROWS = 24, 16, 4, (60, 40)
-
-
-class NoHooks:
-    """The loop by itself."""
-
-    def restore(self):
-        return 0
-
-    def after_step(self, batch):
-        pass
 
 
 def hooks_of(adapter, folder):
@@ -188,10 +177,7 @@ def batch(step):
 def trained(kind, folder=None, killed_at=None):
     loop = LOOPS[kind]()
     first, learned = loop.train(hooks_of(loop, folder), killed_at)
-    found = hashlib.sha256()
-    for each in learned:
-        found.update(torch.as_tensor(each).detach().numpy().tobytes())
-    return f"from {first}: {found.hexdigest()}"
+    return f"from {first}: {digest(map(torch.as_tensor, learned))}"
 
 
 def main(kind, folder, *killed_at):

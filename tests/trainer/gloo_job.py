@@ -8,7 +8,6 @@ What it says last: the steps that it went on from, digests of its rows and of it
 """
 
 import gc
-import hashlib
 import os
 import signal
 import sys
@@ -22,7 +21,7 @@ from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
-from tests.trainer.jobs import job_of
+from tests.trainer.jobs import NoHooks, digest, job_of
 from tests.waiting import HANGS_S
 
 STEPS, BATCH, DIM, ROWS = 20, 16, 4, 40
@@ -178,16 +177,6 @@ LOOPS = {
 }
 
 
-class NoHooks:
-    """The loop by itself."""
-
-    def restore(self):
-        return 0
-
-    def after_step(self, batch):
-        pass
-
-
 def coarse(tensor):
     """Multiples of 1/256: sums of a few products of two are exact in float32."""
     return (tensor * 256).round() / 256
@@ -195,17 +184,6 @@ def coarse(tensor):
 
 def whole(tensor):
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-def local(tensor):
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def digest(tensors):
-    found = hashlib.sha256()
-    for each in tensors:
-        found.update(local(each.detach()).numpy().tobytes())
-    return found.hexdigest()[:16]
 
 
 def leave():

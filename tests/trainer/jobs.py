@@ -1,4 +1,8 @@
-"""Jobs of loops with hooks."""
+"""Jobs of loops with hooks, the loops without them, and what they have learned."""
+
+import hashlib
+
+from torch.distributed.tensor import DTensor
 
 import cprsim
 
@@ -13,3 +17,22 @@ def job_of(steps, rows, dim, shards=2, trainers=1, batch=1, **policies):
         failures={"exactly": 1},
         policies=policies,
     )
+
+
+class NoHooks:
+    """The loop by itself."""
+
+    def restore(self):
+        return 0
+
+    def after_step(self, batch):
+        pass
+
+
+def digest(tensors):
+    """Of what this process has of them."""
+    found = hashlib.sha256()
+    for each in tensors:
+        mine = each.to_local() if isinstance(each, DTensor) else each
+        found.update(mine.detach().numpy().tobytes())
+    return found.hexdigest()[:16]
