@@ -197,6 +197,7 @@ def test_whatever_is_given_is_answered_or_refused(place: Path, what: str) -> Non
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # by Hypothesis, of long names
 @pytest.mark.parametrize("what", CASES)
 def test_ten_thousand_times(place: Path, what: str) -> None:
     drawn, holds = CASES[what]

@@ -54,7 +54,7 @@ def records(kind: Any, count: int) -> Any:
 def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:
     """Return the tables of plans in the order in which `play` takes them."""
     kinds: Any = tables.of_rows
-    values = ((kind, [tuple(vars(row).values()) for row in rows]) for kind, rows in kinds)
+    values = ((kind, [row.numbers() for row in rows]) for kind, rows in kinds)
     rows = (np.array(each, dtype(kind)).view(np.recarray) for kind, each in values)
     return *rows, np.array(tables.whole, np.int64), np.array(tables.real)
 

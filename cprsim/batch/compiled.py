@@ -79,6 +79,10 @@ def _of_twin(
     return np.int64(value) if isinstance(value, int) else value
 
 
+def _put(rows: Any, place: int, row: Any) -> None:
+    rows[place] = row
+
+
 def _close_up(rows: Any, place: int, count: int) -> None:
     for later in range(place, count - 1):
         rows[later] = rows[later + 1]
@@ -106,7 +110,8 @@ def _no_outside() -> Any:
 
 
 _NO_OUTSIDE = _no_outside()
-_machine = _twins(readiness.COMPILED, {rows.part: part, rows.close_up: Inner(_close_up)})
+_OF_RECORDS = {rows.part: part, rows.put: Inner(_put), rows.close_up: Inner(_close_up)}
+_machine = _twins(readiness.COMPILED, _OF_RECORDS)
 _step, _ledger = (_machine[f"cprsim.machine.{name}"] for name in ("step", "ledger"))
 _start, _happen, _is_under_way = _step.start, _step.happen, _step.is_under_way
 _write = _ledger.write

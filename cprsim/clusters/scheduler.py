@@ -76,7 +76,7 @@ def _spread(count: int, left: list[int]) -> list[int]:
 
 
 class SparePool:
-    """Machines held ready (rule 14): when each is ready, s, in order; until then it is repaired."""
+    """Machines held ready (rule 14): a heap of when each is ready, s; it is repaired until then."""
 
     def __init__(self, count: int) -> None:
         self.ready_s = [0.0] * count

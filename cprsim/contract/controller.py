@@ -12,7 +12,7 @@ from cprsim.machine import differences, rules, schedules
 from cprsim.machine.codes import DIFFERENCES, NONE, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY
 from cprsim.machine.plan_rows import PlanRow
-from cprsim.machine.rows import RowList
+from cprsim.machine.rows import put
 from cprsim.machine.run_rows import FlowRow, LinkRow, RunRow, TierRow
 
 
@@ -92,7 +92,7 @@ def saves_of(sequence: Differences, at_s: Iterable[float]) -> Iterator[actions.S
     for progress_s in at_s:
         job.run.progress_s = progress_s
         differences.ask_link(job)
-        job.links[STORED] = job.links[ASKED]
+        put(job.links, STORED, job.links[ASKED])
         yield _difference(job)
 
 
@@ -110,7 +110,7 @@ class _Job(PatternTables):
         columns = self.rows.columns() | self.rows.notice_columns(on_notice)
         self.plan, self.run = PlanRow(**columns), RunRow()
         self.tiers = [TierRow() for _ in range(max(len(saved_by), 1))]
-        self.links = RowList(LinkRow() for _ in range(3))
+        self.links = [LinkRow() for _ in range(3)]
         self.flows: list[FlowRow] = []
         self.drained: actions.Loss | None = None
 

@@ -153,19 +153,28 @@ def take_spares(job: Running, nodes: int, delay_s: float) -> float:
     """Return how long `nodes` nodes wait for machines from the pool, s (rule 14).
 
     The nodes' own replacements join the pool in `delay_s`. The nodes take the machines that are
-    ready first, and wait for the last of these. `job.ready_s` is sorted.
+    ready first, and wait for the last of these. `job.ready_s` is a heap.
     """
-    ready_s, spares, now_s = job.ready_s, job.plan.spares, job.run.now
+    ready_s, now_s = job.ready_s, job.run.now
     back_s, wait_s = now_s + delay_s, 0.0
     for _ in range(nodes):
         first_s = ready_s[0]
         if first_s > back_s:  # the node's own replacement is ready before any machine of the pool
             wait_s = max(back_s - now_s, 0.0)
             continue
-        place = 0  # take the first machine, and insert the replacement in order
-        while place + 1 < spares and ready_s[place + 1] <= back_s:
-            ready_s[place] = ready_s[place + 1]
-            place += 1
-        ready_s[place] = back_s
+        _replace_first(ready_s, job.plan.spares, back_s)
         wait_s = max(first_s - now_s, 0.0)
     return wait_s
+
+
+def _replace_first(heap: Any, size: int, number: float) -> None:
+    """Put a number into a heap in place of the least one."""
+    place, child = 0, 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= number:
+            break
+        heap[place] = heap[child]
+        place, child = child, 2 * child + 1
+    heap[place] = number

@@ -3,9 +3,10 @@
 import math
 
 from cprsim.machine.codes import NONE
-from cprsim.machine.rows import Row
+from cprsim.machine.rows import Row, of_columns
 
 
+@of_columns
 class DrawsRow(Row):
     """Random numbers of one run: places in `numbers` and `choices`, and counts.
 

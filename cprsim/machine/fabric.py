@@ -5,7 +5,7 @@ from typing import Any
 
 from cprsim.machine.codes import FOREGROUND, MORE_ROOM, NONE
 from cprsim.machine.plan_rows import LINKS
-from cprsim.machine.rows import Running, close_up
+from cprsim.machine.rows import Running, close_up, put
 
 _LINKS = len(LINKS)
 
@@ -62,7 +62,7 @@ def advance(job: Running) -> int:
                 if count == len(job.ended):
                     run.status = MORE_ROOM
                     return 0
-                job.ended[count] = flow
+                put(job.ended, count, flow)
                 count += 1
                 _remove(job, place)
             else:

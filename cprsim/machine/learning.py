@@ -9,7 +9,7 @@ import math
 
 from cprsim.machine import marks, rules
 from cprsim.machine.codes import MORE_ROOM, SAVING
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, put
 
 
 def start(job: Running) -> None:
@@ -69,7 +69,7 @@ def _forget(job: Running) -> None:
     if dropped == 0:
         return
     for place in range(dropped, run.losses):
-        job.losses[place - dropped] = job.losses[place]
+        put(job.losses, place - dropped, job.losses[place])
     run.losses -= dropped
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.machine import codes, cursors, flows, learning, marks, node_lists, schedules
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, put
 
 
 def start(job: Running) -> None:
@@ -11,7 +11,7 @@ def start(job: Running) -> None:
     run, plan = job.run, job.plan
     _give_lists_back(job)
     epoch = run.epoch + 1
-    job.states[0] = job.states[1]  # which is always new
+    put(job.states, 0, job.states[1])  # which is always new
     run.epoch = run.back_since = epoch
     run.training = plan.training
     for cause in range(len(job.spent)):
@@ -46,14 +46,30 @@ def _give_lists_back(job: Running) -> None:
 
 
 def write(job: Running, ledger: Any) -> None:
-    """Write a finished run into the columns of a ledger, in the order of `Ledger`."""
+    """Write a finished run into the columns of `cprsim.contract.ledger.Ledger`, in their order."""
     run, spent = job.run, job.spent
-    ledger[0], ledger[1] = job.plan.useful_s, run.lost_s
-    ledger[2], ledger[3] = spent[codes.SAVE], spent[codes.LOAD]
-    ledger[4], ledger[5] = spent[codes.RESCHEDULE], spent[codes.DETECT]
-    ledger[6], ledger[7], ledger[8] = run.slowdown_s, spent[codes.STALL], spent[codes.VERIFY]
-    ledger[9], ledger[10] = spent[codes.START], spent[codes.SHUTDOWN]
-    ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
-    ledger[14], ledger[15] = learning.lost(job), run.failures
-    ledger[16], ledger[17] = run.absorbed + run.passed, run.saves
-    ledger[18], ledger[19], ledger[20] = run.stored, run.sent, marks.is_corrupt(job)
+    columns = (
+        job.plan.useful_s,
+        run.lost_s,
+        spent[codes.SAVE],
+        spent[codes.LOAD],
+        spent[codes.RESCHEDULE],
+        spent[codes.DETECT],
+        run.slowdown_s,
+        spent[codes.STALL],
+        spent[codes.VERIFY],
+        spent[codes.START],
+        spent[codes.SHUTDOWN],
+        run.now,
+        run.pls,
+        run.updates_lost,
+        learning.lost(job),
+        float(run.failures),
+        float(run.absorbed + run.masked),
+        float(run.saves),
+        run.stored,
+        run.sent,
+        1.0 if marks.is_corrupt(job) else 0.0,
+    )
+    for place in range(len(columns)):
+        ledger[place] = columns[place]

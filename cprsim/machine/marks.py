@@ -7,7 +7,7 @@ from typing import Any
 
 from cprsim.machine import rules
 from cprsim.machine.codes import MORE_SILENT, NONE
-from cprsim.machine.rows import Running
+from cprsim.machine.rows import Running, put
 
 _CORRUPT, _VERIFIED, _TORN = rules.CORRUPT, rules.VERIFIED, rules.TORN
 
@@ -77,7 +77,7 @@ def put_away(job: Running, tier: int) -> None:
     before = tier_row.last
     tier_row.last = in_ring(job, tier, 1)
     tier_row.kept_count = min(tier_row.kept_count + 1, older)
-    job.kept[tier_row.last] = job.kept[before]
+    put(job.kept, tier_row.last, job.kept[before])
 
 
 def in_ring(job: Running, tier: int, ahead: int) -> int:
@@ -101,7 +101,7 @@ def begin(job: Running, tier: int) -> None:
     """Let a tier hold the initial state alone."""
     tier_row = job.tiers[tier]
     tier_row.last, tier_row.kept_count = tier * (job.plan.older + 1), 0
-    job.kept[tier_row.last] = job.kept[len(job.kept) - 1]  # which is always new
+    put(job.kept, tier_row.last, job.kept[len(job.kept) - 1])  # which is always new
 
 
 def fall_back(job: Running, tier: int, verified: bool) -> int:

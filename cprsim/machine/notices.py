@@ -58,7 +58,7 @@ def announce(job: Running) -> None:
 def _drawn(job: Running) -> float:
     """Return the number, 0 to 1, that decides whether the next failure is announced."""
     run, draws = job.run, job.draws
-    number = run.failures + run.absorbed + run.passed
+    number = run.failures + run.absorbed + run.masked
     return drawn(job, draws.notices + number, number, draws.notice_count, MORE_NOTICES)
 
 
@@ -108,7 +108,7 @@ def drained(job: Running) -> None:
     cursors.look_ahead(job)
     others = job.lists[STRUCK][COUNT] > run.drained_nodes
     if not others and job.lists[STRUCK][SEVERITY] != _CLUSTER:
-        run.passed += 1
+        run.masked += 1
         now_s = run.now
         cursors.strike(job)
         run.now = deadline_s

@@ -11,11 +11,12 @@ from cprsim.job.platform import (
     TRAINER_OUT,
 )
 from cprsim.machine.codes import NONE
-from cprsim.machine.rows import Row
+from cprsim.machine.rows import Row, of_columns
 
 LINKS: Final = (SERVER_OUT, SERVER_IN, TRAINER_OUT, TRAINER_IN, STORE_WRITE, STORE_READ)
 
 
+@of_columns
 class TransferRow(Row):
     """A transfer (`cprsim.job.transfer.Transfer`)."""
 
@@ -28,6 +29,7 @@ class TransferRow(Row):
     uses = (0.0,) * 6
 
 
+@of_columns
 class SaveRow(Row):
     """A save (`cprsim.contract.Save`)."""
 
@@ -45,6 +47,7 @@ class SaveRow(Row):
     portion = reads = stored = sent = snapshot_s = besides = 0.0
 
 
+@of_columns
 class ScheduleRow(Row):
     """A schedule of saves to one tier (`cprsim.contract.Schedule`), and its chain."""
 
@@ -59,6 +62,7 @@ class ScheduleRow(Row):
     undisturbed = keeps_older = live = False
 
 
+@of_columns
 class AnswerRow(Row):
     """An answer to a loss (`cprsim.contract.Recover`)."""
 
@@ -82,6 +86,7 @@ class AnswerRow(Row):
     reads = takeover_s = pause_s = 0.0
 
 
+@of_columns
 class CaseRow(Row):
     """A set of losses and their answer (`cprsim.contract.Case`)."""
 
@@ -97,6 +102,7 @@ class CaseRow(Row):
     least_servers = most_servers = least_trainers = most_trainers = 0.0
 
 
+@of_columns
 class PlanRow(Row):
     """A plan and its job."""
 

@@ -1,6 +1,11 @@
-"""Recoveries: detect a failure, wait for replacements, load, and train on.
+"""Recoveries, from a failure that strikes to training on (rules 7 to 13 of docs/semantics.md).
 
-Rules 7 to 13 of docs/semantics.md. Depths: no rollback, the lost shards alone, the whole job.
+`begin_recovery` lists the nodes hit, asks the policy for its answer (a `Recover`: how far to roll
+back, from which tier, and whether other nodes train on), and rolls back. The failure is detected
+(`detected`), machines come (`arrived`), and what was lost is loaded (`loaded`); then training, or a
+save that was interrupted, resumes. A failure that strikes meanwhile is answered as well, by
+`_answer_failure`, and the deepest of the answers holds; it is masked if it hits no node that is up.
+Depths: no rollback, the lost shards alone, the whole job.
 """
 
 from cprsim.machine import (
@@ -58,7 +63,7 @@ def return_to_verified(job: Running) -> None:
         node_lists.clear(job.lists, row)
     _apply_rollback(job, number)
     run.deepest, run.depth = number, rules.ALL
-    run.fails_after_load = False  # no node has failed, so failures were never stopped
+    run.failures_resume_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
 
 
@@ -84,9 +89,9 @@ def _answer_failure(job: Running) -> None:
     run.trains_on = rules.trains_on(answer.keep, run.depth)
     # Nodes that are up can fail, where the job keeps them (rule 11).
     kept = run.depth < rules.ALL or plan.holds_nodes
-    run.fails_while_waiting = not run.trains_on and plan.while_waiting and kept
-    run.fails_after_load = not plan.during_recovery
-    if run.fails_while_waiting:
+    run.can_fail_while_waiting = not run.trains_on and plan.while_waiting and kept
+    run.failures_resume_after_load = not plan.during_recovery
+    if run.can_fail_while_waiting:
         cursors.resume(job)
     waiting.set_out(job, HIT, LOST, delay_s)
     if not run.status:
@@ -130,7 +135,7 @@ def taken_over(job: Running) -> None:
 def _reload(job: Running) -> None:
     """Restart processes where the answer needs it (rule 36), and load what was lost."""
     run, plan = job.run, job.plan
-    if plan.during_recovery and not run.fails_while_waiting:
+    if plan.during_recovery and not run.can_fail_while_waiting:
         cursors.resume(job)
     again = rules.restarts_all(job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY])
     if again and plan.starts:
@@ -182,7 +187,7 @@ def loaded(job: Running) -> None:
     """Train on once a load has succeeded."""
     if loads_again(job):
         return
-    if job.run.fails_after_load:
+    if job.run.failures_resume_after_load:
         cursors.resume(job)
     _resume(job)
 
@@ -273,7 +278,7 @@ def _apply_rollback(job: Running, number: int) -> None:
         state.lose(job, NEW, answer.source)
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     # A lost server takes its part of every background save with it.
-    if rules.save_is_lost(answer.depth, servers, trained_on=True):
+    if rules.background_save_is_lost(answer.depth, servers):
         abandon_saves(job)
     job.outside.answered(number)
 

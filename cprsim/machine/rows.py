@@ -1,46 +1,60 @@
 """Rows of numbers; a row refers to rows of other tables by their places."""
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import field, make_dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
+
+_Kind = TypeVar("_Kind", bound="Row")
 
 
 class Row:
-    """Numbers by name; the compiled engine has records of the same columns instead.
+    """Numbers by name; the compiled engine has records of the same columns instead."""
 
-    A class names its columns, each with its value in a new row, which also says its type. Where
-    that is a tuple, the column is a list of so many numbers.
-    """
-
+    __slots__ = ()
     _columns: dict[str, Any]
     _lists: tuple[str, ...]
+    _numbers: Any
 
-    def __init_subclass__(cls) -> None:
-        cls._columns = {name: zero for name, zero in vars(cls).items() if not name.startswith("_")}
-        cls._lists = tuple(n for n, zero in cls._columns.items() if isinstance(zero, tuple))
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(self._columns)
-        for name in self._lists:
-            self.__dict__[name] = list(self._columns[name])
-        self.__dict__.update(values)
+    def __init__(self, *numbers: Any, **values: Any) -> None:
+        raise NotImplementedError  # `of_columns` makes another
 
     @classmethod
     def columns(cls) -> dict[str, Any]:
         """Return the value of each column in a new row, in order."""
         return cls._columns
 
+    def numbers(self) -> tuple[Any, ...]:
+        """Return the value of each column, in order."""
+        found: tuple[Any, ...] = self._numbers(self)
+        return found
+
     def become(self, other: "Row") -> None:
         """Copy all numbers of another row."""
-        self.__dict__.update(other.__dict__)
+        type(self).__init__(self, *other.numbers())
         for name in self._lists:
-            self.__dict__[name] = self.__dict__[name].copy()
+            setattr(self, name, getattr(self, name).copy())
 
 
-class RowList(list[Any]):
-    """Rows of one kind; an assignment copies the numbers into the row in that place."""
+def of_columns(kind: type[_Kind]) -> type[_Kind]:
+    """Make a kind of row of a class that names its columns.
 
-    def __setitem__(self, place: Any, row: Any) -> None:
-        self[place].become(row)
+    Each has its value in a new row, which also says its type. Where that is a tuple, the column is
+    a list of so many numbers. Columns are slots: the machine reads little else.
+    """
+    columns = {name: zero for name, zero in vars(kind).items() if not name.startswith("_")}
+    lists = tuple(name for name, zero in columns.items() if isinstance(zero, tuple))
+    fields = [
+        (name, type(zero), field(default_factory=partial(list, zero)) if name in lists else zero)
+        for name, zero in columns.items()
+    ]
+    names = {each: vars(kind)[each] for each in ("__doc__", "__module__")}
+    names |= {"_columns": columns, "_lists": lists, "_numbers": attrgetter(*columns)}
+    made: Any = make_dataclass(
+        kind.__name__, fields, bases=(Row,), namespace=names, slots=True, eq=False, repr=False
+    )
+    return made
 
 
 class Running(NamedTuple):
@@ -71,7 +85,7 @@ class Running(NamedTuple):
     shards: Any
     losses: Any  # what shards have lost for good (`learning.py`)
     tree: Any  # ends of lives of nodes, s (`cursors.py`)
-    ready_s: Any  # instants at which the machines of the pool are ready, in order
+    ready_s: Any  # instants at which the machines of the pool are ready, s, as a heap
     rated: Any  # transfers derived in the run: loads
     outside: Any  # observer and controller (`cprsim.sim.outside`)
 
@@ -86,6 +100,11 @@ def drawn(job: Running, place: int, number: int, count: int, status: int) -> Any
         job.run.status = status
         return math.inf
     return job.numbers[place]
+
+
+def put(rows: Any, place: int, row: Any) -> None:
+    """Copy the numbers of a row into the row in a place."""
+    rows[place].become(row)
 
 
 def close_up(rows: Any, place: int, count: int) -> None:  # noqa: ARG001  (records need it)

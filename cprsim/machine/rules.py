@@ -50,14 +50,21 @@ def own_saves(due: float, further: float) -> float:
     return max(due - further, 0.0)
 
 
-def save_is_lost(depth: int, lost_servers: int, trained_on: bool) -> bool:
-    """Return whether a failure makes a save worthless that is not stored yet (rule 9).
+def held_save_is_lost(depth: int) -> bool:
+    """Return whether a failure makes a save worthless that training waits for (rule 9).
 
-    A rollback of the whole job does (8). So do lost shards if training went on during the save
-    (`trained_on`), which then lacks them. Otherwise a lost shard equals its last checkpoint, and
+    A rollback of the whole job does (8). A lost shard that is loaded equals its last checkpoint:
     the rest of the save continues.
     """
-    return depth == ALL or (depth == LOST and lost_servers > 0 and trained_on)
+    return depth == ALL
+
+
+def background_save_is_lost(depth: int, lost_servers: int) -> bool:
+    """Return whether a failure makes a save worthless that training does not wait for (rule 9).
+
+    It lacks the parts of lost servers, as training has gone on since it began.
+    """
+    return depth == ALL or (depth == LOST and lost_servers > 0)
 
 
 def trains_on(keep_training: bool, depth: int) -> bool:

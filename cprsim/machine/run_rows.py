@@ -6,10 +6,11 @@ from typing import Any
 from cprsim.machine.codes import CAUSES, NONE
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.plan_rows import TransferRow
-from cprsim.machine.rows import Row
+from cprsim.machine.rows import Row, of_columns
 from cprsim.machine.rules import VERIFIED
 
 
+@of_columns
 class RunRow(Row):
     """The state of one run."""
 
@@ -33,7 +34,7 @@ class RunRow(Row):
     # Counts: failures, saves, failures masked by the timeline and by the job, saves in a row
     # without training, failed saves and loads, open flows, failures waiting for machines,
     # losses that a checkpoint may take back.
-    failures = saves = absorbed = passed = idle_saves = wasted = flows = comings = losses = 0
+    failures = saves = absorbed = masked = idle_saves = wasted = flows = comings = losses = 0
 
     # State that the job last returned to; counter of rollbacks, and its value at that return: a
     # shard set back since has a later one.
@@ -55,7 +56,7 @@ class RunRow(Row):
     # failures strike while it waits; whether they strike again only after the load; whether
     # another failure has cut the wait; the rest of the wait, s; start and volume of the load.
     deepest = depth = 0
-    trains_on = fails_while_waiting = fails_after_load = wait_cut = False
+    trains_on = can_fail_while_waiting = failures_resume_after_load = wait_cut = False
     wait_s = load_s = load_volume = 0.0
 
     # Schedules: progress at which a save is due next, and progress to train to now; the last
@@ -96,6 +97,7 @@ class RunRow(Row):
     full_at = (0.0,) * 6
 
 
+@of_columns
 class TierRow(Row):
     """State of a run by schedule, of its tier, and of its save in `fast_background.py`."""
 
@@ -119,6 +121,7 @@ class TierRow(Row):
     taken_reads = 0.0
 
 
+@of_columns
 class CheckpointRow(Row):
     """A checkpoint of a tier, in a new row the initial state of the job."""
 
@@ -134,6 +137,7 @@ class CheckpointRow(Row):
     unsaved_count = 1
 
 
+@of_columns
 class LinkRow(Row):
     """A checkpoint in a chain of differences: stored, under way, or chosen last.
 
@@ -147,6 +151,7 @@ class LinkRow(Row):
     base_s = taken_s = total = last = reads = writes = whole = 0.0
 
 
+@of_columns
 class FlowRow(Row):
     """A flow in the background, or foreground work that such flows may slow down."""
 
@@ -168,6 +173,7 @@ class FlowRow(Row):
     taken_marks = 0
 
 
+@of_columns
 class ComingRow(Row):
     """Replacement machines on their way after one failure.
 
@@ -179,6 +185,7 @@ class ComingRow(Row):
     left_s = 0.0
 
 
+@of_columns
 class NodeRow(Row):
     """A node: how often it was replaced and when last; of a server, its last rollback alone.
 
@@ -194,6 +201,7 @@ class NodeRow(Row):
     bad = is_away = stays = False
 
 
+@of_columns
 class LossRow(Row):
     """Updates of a shard that were lost for good (`learning.py`).
 
@@ -204,6 +212,7 @@ class LossRow(Row):
     lost_s = updates_lost = 0.0
 
 
+@of_columns
 class ShardRow(Row):
     """Progress at which a tier last held all of a shard.
 

@@ -81,7 +81,7 @@ def resume_interrupted(job: Running) -> None:
     run = job.run
     phase, left = run.held, run.held_left
     run.held = NONE
-    if rules.save_is_lost(run.depth, 0, trained_on=False):
+    if rules.held_save_is_lost(run.depth):
         run.phase = TURN
     elif phase == BLOCKING_SAVE:
         hold = job.transfers[job.saves[run.saving].transfer]

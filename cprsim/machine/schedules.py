@@ -10,7 +10,7 @@ from typing import Any
 from cprsim.machine import rules
 from cprsim.machine.codes import CHAINS, DIFFERENCES, GROWING, LEARNED, NONE, ROTATIONS, SAVING
 from cprsim.machine.differences import ASKED, STORED, UNDER_WAY, ask_link, last_link
-from cprsim.machine.rows import Running, part
+from cprsim.machine.rows import Running, part, put
 
 _ROUNDING = rules.ROUNDING
 #: An overhead that is above the bound by no more than this share is the rounding of two clocks.
@@ -59,7 +59,7 @@ def saved(job: Running, save: Any, stored: bool) -> None:
     elif plan.sequence == DIFFERENCES:
         if save != job.schedules[plan.first_schedule].save:
             last_link(job, save)
-        job.links[STORED if stored else UNDER_WAY] = job.links[ASKED]
+        put(job.links, STORED if stored else UNDER_WAY, job.links[ASKED])
 
 
 def landed(job: Running, number: int, save: int) -> None:
@@ -70,7 +70,7 @@ def landed(job: Running, number: int, save: int) -> None:
     job.tiers[number].pending -= 1
     job.tiers[number].stored_link = job.tiers[number].taken_link
     if job.plan.sequence == DIFFERENCES:
-        job.links[STORED] = job.links[UNDER_WAY]
+        put(job.links, STORED, job.links[UNDER_WAY])
 
 
 def skip(job: Running, save: Any) -> None:

@@ -57,7 +57,7 @@ def _interrupted(job: Running) -> None:
         save.interrupt(job)
     elif phase in (phases.LOADING, phases.RESTARTING):
         recovery.fail_in_load(job)
-    else:  # TRAINING for one: `turn.take_turn` sees the failure, and begins the recovery
+    else:  # TRAINING, or a phase whose rest is dropped: `turn.take_turn` begins the recovery
         run.phase = phases.TURN
 
 

@@ -91,7 +91,7 @@ def _hits_anybody(job: Running) -> bool:
     node_lists.without(job.lists, NEW, STRUCK, AWAY)
     if job.lists[NEW][COUNT]:
         return True
-    job.run.passed += 1
+    job.run.masked += 1
     cursors.resume(job)
     return False
 

@@ -1,4 +1,4 @@
-"""`report.html`: the answer, how sure that is, and folded what it rests on."""
+"""`report.html` of a run: its conclusion, how sure that is, and folded what it rests on."""
 
 import math
 import shlex

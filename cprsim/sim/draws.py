@@ -340,7 +340,8 @@ class RunDraws:
 
     def put(self, **columns: float) -> None:
         """Set columns to values."""
-        vars(self.row).update(columns)
+        for name, value in columns.items():
+            setattr(self.row, name, value)
 
     def add(
         self, to: Kind, column: str, counted: str | None, status: int | None, draw: Draw

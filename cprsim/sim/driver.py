@@ -13,7 +13,7 @@ from cprsim.contract.plan import user_code
 from cprsim.machine import ledger as account
 from cprsim.machine import step, work
 from cprsim.machine.draws_row import DrawsRow
-from cprsim.machine.rows import Row, RowList
+from cprsim.machine.rows import Running
 from cprsim.machine.run_rows import LossRow, working_memory
 from cprsim.scenario import Scenario
 from cprsim.sim.draws import RunDraws
@@ -32,6 +32,10 @@ class Bundle:
     and its controller where the plan has one.
     """
 
+    __slots__ = (*Running._fields, "_room")
+    states: Any
+    losses: Any
+
     def __init__(self, tables: Tables, outside: Any) -> None:
         (plan,) = tables.plans
         self.plan: Any = plan
@@ -42,14 +46,14 @@ class Bundle:
         self.outside = outside
         self._room = 0
         self._make_room(_FEW)
-        self.run: Any = vars(self)["states"][0]
+        self.run: Any = self.states[0]
 
     def make_room(self) -> None:
         """Lengthen the tables, so that there is room for all flows that may begin at once.
 
         And for what each shard may lose at once: by a rollback, a loss and a refill.
         """
-        run, losses, servers = self.run, vars(self)["losses"], self.plan.servers
+        run, losses, servers = self.run, self.losses, self.plan.servers
         needed = run.flows + 2 * run.comings + _FEW
         if needed > self._room:
             self._make_room(2 * needed)
@@ -61,17 +65,17 @@ class Bundle:
         sizes = plan.servers, plan.nodes, max(plan.schedules, 1), plan.older, plan.leaves
         tables = working_memory(*sizes, plan.spares, flows)
         for name, (kind, length) in tables.items():
+            found: Any = getattr(self, name, None)
+            if found is None:
+                found = [0.0] * length if kind is float else []
+                setattr(self, name, found)
             if kind is int:
                 count, width = length
-                found = vars(self).setdefault(name, [])
                 for each in found:
                     each.extend([0] * (width - len(each)))
                 found += ([0] * width for _ in range(count - len(found)))
-            elif issubclass(kind, Row):
-                found = vars(self).setdefault(name, RowList())
-                found.extend(kind() for _ in range(length - len(found)))
-            else:
-                vars(self).setdefault(name, [0.0] * length)
+            elif kind is not float:
+                found += (kind() for _ in range(length - len(found)))
 
 
 class Player:

@@ -130,14 +130,14 @@ def test_who_is_hopeless(failures, progress_s, hopeless):
     assert rules.fails_too_often(progress_s, 1000.0, failures) == hopeless
 
 
-@pytest.mark.parametrize("trained_on", [False, True])
 @pytest.mark.parametrize("rollback", ["none", "lost", "all"])
 @pytest.mark.parametrize("servers", [0, 2])
-def test_what_a_failure_does_to_a_save(rollback, servers, trained_on):
+def test_what_a_failure_does_to_a_save(rollback, servers):
     depth = rules.DEPTH[rollback]
-    void = rules.save_is_lost(depth, servers, trained_on)
 
-    assert void == (rollback == "all" or (rollback == "lost" and servers > 0 and trained_on))
+    assert rules.held_save_is_lost(depth) == (rollback == "all")
+    lacks_a_part = rollback == "lost" and servers > 0
+    assert rules.background_save_is_lost(depth, servers) == (rollback == "all" or lacks_a_part)
 
 
 def test_samples_lost_by_hand():

@@ -35,7 +35,7 @@ def rows(scenario, policy):
     """All that the engines read of a plan."""
     tables = Tables()
     tables.add(scenario, policy, 0)
-    of_rows = [vars(row) for _, rows in tables.of_rows for row in rows]
+    of_rows = [row.numbers() for _, rows in tables.of_rows for row in rows]
     return of_rows, tables.whole, tables.real
 
 

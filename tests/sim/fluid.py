@@ -9,7 +9,6 @@ from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.machine import fabric
 from cprsim.machine.codes import NONE, SAVING
 from cprsim.machine.plan_rows import LINKS, TransferRow
-from cprsim.machine.rows import RowList
 from cprsim.machine.run_rows import FlowRow, RunRow
 
 
@@ -36,7 +35,7 @@ class Fabric:
             tight=(1 << len(LINKS)) - 1, capacity=[*capacities.values(), *free], shared=False
         )
         run = RunRow(next_end_s=float("inf"), foreground=NONE)
-        self._it: Any = SimpleNamespace(plan=plan, run=run, flows=RowList(), ended=RowList())
+        self._it: Any = SimpleNamespace(plan=plan, run=run, flows=[], ended=[])
         self._flows: dict[int, Flow] = {}  # by number, those that are open
         self._opened = 0
 
@@ -78,5 +77,8 @@ class Fabric:
 
     def _end(self, number: int, row: Any, **changed: float) -> Flow:
         flow = self._flows.pop(number)
-        flow.row = FlowRow(**row.__dict__ | changed)
+        flow.row = FlowRow()
+        flow.row.become(row)
+        for name, value in changed.items():
+            setattr(flow.row, name, value)
         return flow

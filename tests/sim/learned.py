@@ -9,7 +9,6 @@ from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE
 from cprsim.machine.node_lists import COUNT, FIRST
 from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
-from cprsim.machine.rows import RowList
 from cprsim.machine.run_rows import CheckpointRow, LossRow, NodeRow, RunRow, ShardRow, TierRow
 
 _LIST = 0
@@ -51,7 +50,7 @@ class State:
             nodes=[NodeRow(back_epoch=-1) for _ in range(servers)],
             shards=[ShardRow(epoch=-1) for _ in range(servers * len(schedules))],
             lists=[[0] * (FIRST + servers)],
-            losses=RowList(LossRow() for _ in range(room)),
+            losses=[LossRow() for _ in range(room)],
         )
 
     def __getattr__(self, name: str) -> Any:
