@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -172,14 +172,14 @@ def keep(config: pytest.Config, items: list[pytest.Item], some: Iterable[pytest.
 
 
 @pytest.fixture
-def short_folder() -> Iterator[Path]:
+def short_folder():
     """A folder with a short path: those of sockets, in folders below it, have 108 bytes at most."""
     with TemporaryDirectory() as folder:
         yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
-def no_width() -> Iterator[None]:
+def no_width():
     """What is no terminal has no width: Python's readline gives its children COLUMNS = 80."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
@@ -187,24 +187,24 @@ def no_width() -> Iterator[None]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """An empty folder to work in, and no repository: files have bare names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture(autouse=True)
-def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_progress_lines(monkeypatch):
     """A slow machine changes nothing on stderr."""
     monkeypatch.setattr("cprsim.cli.common.EVERY_S", threading.TIMEOUT_MAX)
 
 
 @pytest.fixture
-def gate(tmp_path) -> Callable[..., Gate]:
+def gate(tmp_path):
     """Makes gates, each in a folder of its own."""
     made: list[Gate] = []
 
-    def another(after: int, **more: bool) -> Gate:
+    def another(after, **more):
         made.append(Gate.make(tmp_path / f"gate-{len(made)}", after, **more))
         return made[-1]
 
@@ -212,14 +212,14 @@ def gate(tmp_path) -> Callable[..., Gate]:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def start():
     """Starts the command with a gate; what is left of it in the end is killed."""
     with ExitStack() as stack:
         yield lambda gate, *arguments: stack.enter_context(started(gate, *arguments))
 
 
 @pytest.fixture
-def counted(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+def counted(record_property):
     """Notes what a test has counted, to be told at the end of all tests."""
     return lambda text: record_property("counted", text)
 

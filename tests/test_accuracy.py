@@ -12,6 +12,8 @@ import cprsim
 from cprsim.cli.command import _main
 from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario, load_scenario
+from tools.pages import accuracy
+from tools.pages.accuracy_sources import SOURCES
 
 KAGGLE = Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml"
 BLOCK = {
@@ -27,7 +29,7 @@ def kaggle(**block: object) -> Scenario:
     return Scenario(**mapping, accuracy=BLOCK | block)
 
 
-def test_a_drop_is_slope_times_pls_by_hand() -> None:
+def test_a_drop_is_slope_times_pls_by_hand():
     drop = ACCURACY.auc_drop("cpr-vanilla", (0.3, 0.08), (0.28, 0.07))
 
     # The PLS is off by 0.08 / 0.3, the slope by 0.004 / 0.02: 0.02 x 0.08 and 0.3 x 0.004.
@@ -36,7 +38,7 @@ def test_a_drop_is_slope_times_pls_by_hand() -> None:
     assert drop.source == "a model of ours"
 
 
-def test_its_interval_is_that_of_a_product_of_two_estimates() -> None:
+def test_its_interval_is_that_of_a_product_of_two_estimates():
     rng = np.random.default_rng(0)
     slopes, shares = (
         rng.normal(mean, half / 1.96, 200_000) for mean, half in ((0.02, 0.004), (0.3, 0.03))
@@ -55,9 +57,7 @@ def test_its_interval_is_that_of_a_product_of_two_estimates() -> None:
         ("cpr-vanilla", 0.51, "PLS 0.51 is beyond 0.5, the largest measured"),
     ],
 )
-def test_nothing_is_predicted_where_nothing_was_measured(
-    system: str, pls: float, note: str
-) -> None:
+def test_nothing_is_predicted_where_nothing_was_measured(system, pls, note):
     drop = ACCURACY.auc_drop(system, (pls, 0.0), (0.9 * pls, 0.0))
 
     assert drop.document() == {
@@ -84,24 +84,20 @@ LEARNING = {
         (LEARNING, "partial", 0.6, 0.2, 0.0032),
     ],
 )
-def test_a_slope_applies_to_the_learning_lost(
-    block: dict[str, object], system: str, pls: float, learning_lost: float, mean: float
-) -> None:
+def test_a_slope_applies_to_the_learning_lost(block, system, pls, learning_lost, mean):
     drop = Accuracy.model_validate(block).auc_drop(system, (pls, 0.0), (learning_lost, 0.0))
     assert drop.mean == pytest.approx(mean)
 
 
 @pytest.mark.parametrize(("block", "system"), [(BLOCK, "cpr-vanilla"), (LEARNING, "partial")])
-def test_learning_lost_beyond_what_was_measured_is_said(
-    block: dict[str, object], system: str
-) -> None:
+def test_learning_lost_beyond_what_was_measured_is_said(block, system):
     drop = Accuracy.model_validate(block).auc_drop(system, (0.4, 0.0), (0.51, 0.0))
     assert math.isnan(drop.mean)
     assert drop.note == "learning lost 0.51 is beyond 0.5, the largest measured"
 
 
 @pytest.mark.slow
-def test_a_job_that_never_saves_loses_what_the_logarithm_says() -> None:
+def test_a_job_that_never_saves_loses_what_the_logarithm_says():
     """The example of a job of 4 d on 4 servers that fail every 5 d."""
     never = Scenario(
         job={"useful_time": "4 d"},
@@ -117,7 +113,7 @@ def test_a_job_that_never_saves_loses_what_the_logarithm_says() -> None:
     assert 0.016 * result.summary.loc["it", "learning_lost_p95"] == pytest.approx(0.0129, rel=0.05)
 
 
-def test_who_loses_no_samples_loses_nothing_whatever_the_slope() -> None:
+def test_who_loses_no_samples_loses_nothing_whatever_the_slope():
     assert ACCURACY.auc_drop("full", (0.0, 0.0), (0.0, 0.0)).document() == {
         "mean": 0.0,
         "ci95": [0.0, 0.0],
@@ -126,7 +122,7 @@ def test_who_loses_no_samples_loses_nothing_whatever_the_slope() -> None:
     }
 
 
-def test_run_predicts_for_each_policy_with_the_source() -> None:
+def test_run_predicts_for_each_policy_with_the_source():
     result = cprsim.run(kaggle(), replications=20)
     document = result.document()["policies"]
 
@@ -147,7 +143,7 @@ def test_run_predicts_for_each_policy_with_the_source() -> None:
     ] == [None, None]
 
 
-def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_block_nothing_is_said(capsys):
     assert _main(["run", str(KAGGLE), "--replications", "5", "--json"]) == 0
     printed = capsys.readouterr().out
     assert "auc" not in printed
@@ -168,9 +164,7 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_the_table_and_the_report_name_the_source(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], up_to: float, table: str, advice: str
-) -> None:
+def test_the_table_and_the_report_name_the_source(tmp_path, capsys, up_to, table, advice):
     path, out = tmp_path / "with.toml", tmp_path / "out"
     path.write_text(kaggle(pls_up_to=up_to).to_toml())
     chosen = ["--policy=cpr", "--policy=full", "--replications=5", f"--out={out}"]
@@ -188,3 +182,31 @@ def test_the_table_and_the_report_name_the_source(
     assert ">a model of ours" in page
     assert advice in page
     assert load_scenario(out / "scenario.toml").accuracy == kaggle(pls_up_to=up_to).accuracy
+
+
+# --- docs/accuracy.md -----------------------------------------------------------------------------
+
+
+EACH = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+
+
+HINT = "docs/accuracy.md is out of date; run `make study` and commit it"
+
+
+@pytest.mark.slow
+def test_the_page_is_made_of_the_kept_runs():
+    assert accuracy.page() == accuracy.PAGE.read_text(encoding="utf-8"), HINT
+
+
+@pytest.mark.slow
+def test_the_tables_beside_the_page_are_made_of_the_kept_runs():
+    for name, text in accuracy.beside_page().items():
+        assert (accuracy.PAGE.parent / name).read_text(encoding="utf-8") == text, HINT
+
+
+@EACH
+def test_the_scenario_has_the_slopes_of_its_study(source):
+    block = source.scenario.read_text(encoding="utf-8").partition(accuracy.MARK)[2]
+    assert block == accuracy.block(source), HINT
+    found = load_scenario(source.scenario).accuracy
+    assert {"cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"} == {*found.systems}

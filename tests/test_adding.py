@@ -143,7 +143,7 @@ assert (swept.table["paid_low"] < swept.table["paid"]).all()
 """
 
 
-def test_the_table_names_the_files_and_there_are_few() -> None:
+def test_the_table_names_the_files_and_there_are_few():
     package = Path(cprsim.__file__).parent
 
     assert set(TABLE) == set(MOST)
@@ -154,7 +154,7 @@ def test_the_table_names_the_files_and_there_are_few() -> None:
 
 
 @pytest.mark.slow
-def test_a_policy_a_reader_and_a_cost_take_those_files_and_work(tmp_path: Path) -> None:
+def test_a_policy_a_reader_and_a_cost_take_those_files_and_work(tmp_path):
     package = tmp_path / "cprsim"
     shutil.copytree(Path(cprsim.__file__).parent, package)
     for what, (name, own, others) in NEW.items():

@@ -1,15 +1,21 @@
 """What a user sees who got something wrong: exit code 2, a line a fault, nothing else, no files."""
 
 import re
+import shutil
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from cprsim.cli import command
 from cprsim.cli import command as cli
 from cprsim.runs import runner
 from tests.mistakes import GOOD, Mistake, mistakes
-from tests.test_cli import python
+from tests.studies.test_command import SMALL
+from tests.sweeps.processes import SCENARIO
+from tests.test_cli import QUICKSTART, python
+from tests.test_cli_fit import gamma_csv
 
 
 def named(mistake: Mistake) -> str:
@@ -19,10 +25,10 @@ def named(mistake: Mistake) -> str:
 
 
 @pytest.fixture
-def nothing_runs(monkeypatch) -> None:
+def nothing_runs(monkeypatch):
     """Whatever is wrong is found before the first second is simulated."""
 
-    def simulate(*_args: object) -> None:
+    def simulate(*_args):
         raise AssertionError("bad input was simulated")
 
     monkeypatch.setattr(runner, "simulate", simulate)
@@ -52,9 +58,7 @@ def test_the_scenario_that_the_cases_break_is_sound(folder, capsys):
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=named)
-def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(
-    folder, nothing_runs, capsys, mistake: Mistake
-):
+def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(folder, nothing_runs, capsys, mistake):
     mistake.place()
 
     assert refused(folder, [], capsys) == stderr_of(mistake.told.splitlines(), folder)
@@ -103,20 +107,6 @@ def test_a_file_that_is_no_scenario_is_told_by_its_name(folder, capsys, name, co
     assert capsys.readouterr() == ("", stderr_of(error.splitlines(), folder))
 
 
-@pytest.mark.parametrize(
-    ("path", "error"),
-    [
-        ("nowhere.toml", "nowhere.toml: no such file"),
-        ("no/where.toml", "no/where.toml: no such file"),
-        (".", ".: can't be read: Is a directory"),
-    ],
-)
-@pytest.mark.parametrize("name", ["run", "advise"])
-def test_a_file_that_can_not_be_read_is_told_by_its_name(folder, capsys, name, path, error):
-    assert cli._main([name, path]) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {error}\n")
-
-
 def test_a_byte_order_mark_does_no_harm(folder, capsys):
     Path("job.toml").write_text(GOOD, encoding="utf-8-sig")
 
@@ -148,12 +138,82 @@ def test_a_command_that_can_not_be_read_is_told_in_one_line(folder, capsys, argu
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("target", ["0", "-0.1", "nan", "inf"])
-def test_advice_for_a_target_that_is_none_is_an_error(folder, capsys, target):
+# --- Commands that make no sense: refusals.toml ---------------------------------------------------
+
+
+LOGS = Path(__file__).parent / "failures/log_cases"
+LISTED = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
+CASES = [(told, each["asked"]) for told, cases in LISTED.items() for each in cases]
+
+
+@pytest.fixture
+def place(folder, monkeypatch):
+    """A folder with files that a command may name; whatever simulates a run fails the test."""
     Path("job.toml").write_text(GOOD, encoding="utf-8")
-    assert cli._main(["advise", "job.toml", "--target-pls", target]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"cprsim: target PLS {target} is out of range: "
-        "it is a share, > 0 and <= 1, e.g. 0.1 for 10 %\n",
+    Path("short.toml").write_text(SCENARIO, encoding="utf-8")
+    Path("mine.toml").write_text("mine", encoding="utf-8")
+    Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
+    gamma_csv()
+    for path in LOGS.iterdir():
+        shutil.copy(path, path.name)
+
+    def simulate(*_):
+        raise AssertionError("bad input was simulated")
+
+    monkeypatch.setattr(runner, "simulate", simulate)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"), CASES, ids=[f"{asked[0]} | {told[:50]}" for told, asked in CASES]
+)
+def test_a_command_that_makes_no_sense_is_refused_in_a_line(place, told, asked, capsys):
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+
+    assert cli._main(asked) == 2
+    assert capsys.readouterr() == ("", f"cprsim: {told}\n")
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+# --- Counts that no machine serves ----------------------------------------------------------------
+
+
+WORKERS = (
+    "cprsim: workers {}: each is a process; the most are 32 here, 16 for each core; "
+    "give as many as there are cores\n"
+)
+VARIED = ("--vary", "costs.save=1 min", "--replications", "2", "--out", "out")
+ASKED = {
+    "run": ("run", QUICKSTART, "--workers", "33"),
+    "fleet": ("run", "production-fleet", "--replications", "2", "--workers", "1000"),
+    "sweep": ("sweep", QUICKSTART, *VARIED, "--workers", "100000"),
+    "study": ("study", "small.toml", "--out", "out", "--workers", "99999999999999999999"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_more_workers_than_cores_can_run(name, folder, capsys, monkeypatch):
+    if name == "study":
+        pytest.importorskip("torch")
+    monkeypatch.setattr(runner, "cores", lambda: 2)
+    Path("small.toml").write_text(SMALL)
+
+    assert command._main([*ASKED[name]]) == 2
+    assert capsys.readouterr().err == WORKERS.format(f"{int(ASKED[name][-1]):,}")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    "asked", [("run", "job.toml"), ("advise", "job.toml", "--closed-form"),
+              ("sweep", "job.toml", *VARIED), ("run", "job.toml", "--policy", "full")],
+    ids=lambda asked: " ".join(asked[:3]),
+)  # fmt: skip
+def test_more_policies_than_a_table_can_show(asked, folder, capsys):
+    more = "".join(f'[policies.p{number}]\nsystem = "full"\n' for number in range(1000))
+    Path("job.toml").write_text(f"{GOOD}{more}")
+
+    assert command._main([*asked]) == 2
+    assert capsys.readouterr().err == (
+        "cprsim: policies: 1,001 are given; the most are 1,000: divide them among several files\n"
     )
+    assert not Path("out").exists()

@@ -185,14 +185,6 @@ def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
     assert chosen == {name: everything[name] for name in ("cpr", "full")}
 
 
-def test_overrides_reach_the_run(folder, capsys):
-    arguments = ["--set", "failures.exactly=0", "--set", "policies.full.interval=99 h"]
-    document = json_of(capsys, "run", KAGGLE, "--replications", "2", *arguments)
-
-    assert document["policies"]["full"]["overhead"]["mean"] == 0.0
-    assert document["policies"]["full"]["interval_s"] == 99 * 3600
-
-
 @pytest.mark.slow
 def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
     # 120 replications are three blocks, so that three processes have work.
@@ -214,7 +206,7 @@ def written(out: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def run_twice(tmp_path_factory) -> list[dict[str, bytes]]:
+def run_twice(tmp_path_factory):
     """The files of the same run, written twice, outside any repository."""
     folder = tmp_path_factory.mktemp("run")
     before = Path.cwd()
@@ -249,28 +241,8 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
     assert [(row["policy"], row["replication"]) for row in rows] == [
         (policy, str(i)) for policy in KAGGLE_POLICIES for i in range(5)
     ]
-    assert set(rows[0]) == {
-        "policy",
-        "replication",
-        "train_s",
-        *(f"{cause}_s" for cause in CAUSES),
-        "wall_s",
-        "overhead",
-        "ettr",
-        "pls",
-        "updates_lost",
-        "learning_lost",
-        "overhead_retrained",
-        "failures",
-        "absorbed",
-        "saves",
-        "stored",
-        "sent",
-        "corrupt",
-        "peer_bytes",
-        "store_bytes",
-        "machine_overhead",
-    }
+    rare = {f"{cause}_s" for cause in RARE}  # all 0 here
+    assert [*rows[0]] == [name for name in result.replications if name not in rare]
     for column in set(rows[0]) - {"policy"}:
         assert [float(row[column]) for row in rows] == result.replications[column].tolist()
     for row in rows:
@@ -427,8 +399,6 @@ def test_run_takes_the_name_of_a_system_on_a_file_without_policies(folder, capsy
 
     assert cli._main([*arguments, "--policy", "full", "--policy", "replication"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("Of 2 policies, ")
-    assert cli._main(arguments) == 2
-    assert "policies: there are none" in capsys.readouterr().err
     assert cli._main([*arguments, "--policy", "peer-memory"]) == 2
     assert "policies.peer-memory.iteration: is missing" in capsys.readouterr().err
 

@@ -21,14 +21,12 @@ def timeline(*arguments: str) -> int:
 @pytest.mark.parametrize(
     ("name", "start"), [("a.png", b"\x89PNG"), ("b/c.SVG", b"<?xml"), ("d.pdf", b"%PDF")]
 )
-def test_pictures(name: str, start: bytes, folder: Path) -> None:
+def test_pictures(name, start, folder):
     assert timeline("--policy", "cpr", "--out", name) == 0
     assert (folder / name).read_bytes().startswith(start)
 
 
-def test_a_trace_of_the_run_that_was_asked_for(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_of_the_run_that_was_asked_for(folder, capsys):
     options = ("--seed", "5", "--replication", "3", "--set", "failures.exactly=0")
     assert timeline("--policy", "partial", *options, "--out", "run.json.gz") == 0
     trace = json.loads(gzip.decompress((folder / "run.json.gz").read_bytes()))

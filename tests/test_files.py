@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,13 +24,13 @@ class Stop(BaseException):
 
 
 @pytest.fixture
-def stop_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str, int], None]:
+def stop_at(monkeypatch):
     """Lets the call of that number (from 1) raise `Stop` instead of doing anything."""
 
-    def stop_at(place: object, name: str, call: int) -> None:
+    def stop_at(place, name, call):
         real, calls = getattr(place, name), []
 
-        def stopping(*args: object) -> object:
+        def stopping(*args):
             calls.append(args)
             if len(calls) == call:
                 raise Stop
@@ -43,7 +42,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str, int], Non
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4])
-def test_files_are_written_all_or_none(folder, stop_at, call) -> None:
+def test_files_are_written_all_or_none(folder, stop_at, call):
     Path("old").mkdir()
     Path("old/a.csv").write_bytes(b"old a")
     stop_at(os, "fsync", call)
@@ -54,7 +53,7 @@ def test_files_are_written_all_or_none(folder, stop_at, call) -> None:
 
 
 @pytest.mark.parametrize("new", ["new", "a/b/new"])
-def test_folders_that_had_to_be_made_go_again(folder, stop_at, new) -> None:
+def test_folders_that_had_to_be_made_go_again(folder, stop_at, new):
     stop_at(files, "_stage", 2)
     with pytest.raises(Stop):
         write_all(Path(new), FILES)
@@ -62,10 +61,10 @@ def test_folders_that_had_to_be_made_go_again(folder, stop_at, new) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_what_others_put_into_a_new_folder_stays(folder, monkeypatch) -> None:
+def test_what_others_put_into_a_new_folder_stays(folder, monkeypatch):
     """Of two runs into r/a and r/b, the one that fails leaves the other's results alone."""
 
-    def meanwhile(*_: object) -> None:
+    def meanwhile(*_):
         monkeypatch.undo()
         monkeypatch.chdir(folder)
         write_all(Path("r/b"), FILES)
@@ -79,7 +78,7 @@ def test_what_others_put_into_a_new_folder_stays(folder, monkeypatch) -> None:
     assert [path.name for path in Path("r").iterdir()] == ["b"]
 
 
-def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, monkeypatch) -> None:
+def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, monkeypatch):
     Path("old").mkdir()
     Path("old/b.toml").write_bytes(b"old b")
     stop_at(Path, "replace", 2)
@@ -93,7 +92,7 @@ def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, mon
     assert written(folder / "old") == FILES | {"other.csv": b"other"}
 
 
-def test_a_file_that_was_put_back_since_stays(folder, stop_at, monkeypatch) -> None:
+def test_a_file_that_was_put_back_since_stays(folder, stop_at, monkeypatch):
     """With the old time of its last change, as `cp -p` gives it."""
     stop_at(Path, "replace", 2)
     with pytest.raises(Stop):
@@ -108,7 +107,7 @@ def test_a_file_that_was_put_back_since_stays(folder, stop_at, monkeypatch) -> N
     assert (folder / "old" / left[0]).read_bytes() == b"mine"
 
 
-def test_the_manifest_comes_last(folder, stop_at) -> None:
+def test_the_manifest_comes_last(folder, stop_at):
     contents = with_manifest(FILES, {})
     stop_at(Path, "replace", len(contents))
     with pytest.raises(Stop):
@@ -117,7 +116,7 @@ def test_the_manifest_comes_last(folder, stop_at) -> None:
     assert {path.name for path in Path("new").iterdir()} == {*FILES, ".cprsim.new"}
 
 
-def test_a_file_can_go(folder) -> None:
+def test_a_file_can_go(folder):
     write_all(Path("out"), FILES)
     write_all(Path("out"), {"a.csv": None, "never.csv": None, "d.csv": b"new d"})
 
@@ -125,7 +124,7 @@ def test_a_file_can_go(folder) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-def test_rights_are_those_that_the_user_wants(folder, umask) -> None:
+def test_rights_are_those_that_the_user_wants(folder, umask):
     before = os.umask(umask)
     try:
         write_all(Path("a/new"), FILES)
@@ -136,8 +135,8 @@ def test_rights_are_those_that_the_user_wants(folder, umask) -> None:
     assert rights == {0o666 & ~umask}
 
 
-def test_errors_name_the_file_that_the_user_knows(folder, monkeypatch) -> None:
-    def full(*_: object) -> None:
+def test_errors_name_the_file_that_the_user_knows(folder, monkeypatch):
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "_stage", full)
@@ -147,7 +146,7 @@ def test_errors_name_the_file_that_the_user_knows(folder, monkeypatch) -> None:
     assert raised.value.filename == "out/a.csv"
 
 
-def test_what_was_changed_since_a_kill_stays(folder, stop_at, monkeypatch) -> None:
+def test_what_was_changed_since_a_kill_stays(folder, stop_at, monkeypatch):
     stop_at(Path, "replace", 1)
     with pytest.raises(Stop):
         write_all(Path("out"), FILES)
@@ -165,7 +164,7 @@ def test_what_was_changed_since_a_kill_stays(folder, stop_at, monkeypatch) -> No
     assert names == {"a.csv", "b.toml", "c.png", "d.csv"}
 
 
-def test_a_link_in_the_place_of_what_is_committed_is_not_followed(folder) -> None:
+def test_a_link_in_the_place_of_what_is_committed_is_not_followed(folder):
     (folder / "private").mkdir()
     (folder / "private" / "key").write_bytes(b"secret")
     (folder / "out").mkdir()
@@ -177,10 +176,10 @@ def test_a_link_in_the_place_of_what_is_committed_is_not_followed(folder) -> Non
     assert {path.name for path in (folder / "out").iterdir()} == {".cprsim.new"}
 
 
-def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkeypatch) -> None:
+def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkeypatch):
     fsync = os.fsync
 
-    def of_files(handle: int) -> None:
+    def of_files(handle):
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(22, "Invalid argument")
         fsync(handle)
@@ -192,7 +191,7 @@ def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkey
 
 
 @pytest.mark.slow
-def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
+def test_two_writers_at_once_leave_the_files_of_one(folder):
     """Each commits while the other is between two renames."""
     script = (
         "import sys\nfrom pathlib import Path\nfrom cprsim.basics.files import write_all\n"
@@ -213,11 +212,11 @@ def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
 
 
 @pytest.fixture
-def heard() -> Iterator[list[int]]:
+def heard():
     """Interrupts that came to handlers that note them."""
     came: list[int] = []
 
-    def note(number: int, _: object) -> None:
+    def note(number, _):
         came.append(number)
         raise Stop
 
@@ -227,28 +226,31 @@ def heard() -> Iterator[list[int]]:
         signal.signal(*each)
 
 
-def test_all_interrupts_come_when_the_moment_is_over(heard) -> None:
-    def moment() -> None:
+def test_all_interrupts_come_when_the_moment_is_over(heard):
+    def moment():
         with held_back():
             for each in INTERRUPTS:
                 signal.raise_signal(each)
+            done.append("all of it")
 
+    handlers, done = [signal.getsignal(each) for each in INTERRUPTS], list[str]()
     with pytest.raises(Stop):
         moment()
-    assert heard == [*INTERRUPTS]
+    assert (done, heard) == (["all of it"], [*INTERRUPTS])
+    assert [signal.getsignal(each) for each in INTERRUPTS] == handlers
 
 
-def test_one_that_comes_as_the_moment_ends_leaves_no_other_unheard(heard, monkeypatch) -> None:
+def test_one_that_comes_as_the_moment_ends_leaves_no_other_unheard(heard, monkeypatch):
     """As soon as it is heard again, while others aren't yet."""
     restore, handlers = signal.signal, [signal.getsignal(each) for each in INTERRUPTS]
 
-    def interrupted(number: int, handler: object) -> object:
+    def interrupted(number, handler):
         found = restore(number, handler)
         if number == signal.SIGINT and handler in handlers:
             signal.raise_signal(number)
         return found
 
-    def moment() -> None:
+    def moment():
         with held_back():
             monkeypatch.setattr(signal, "signal", interrupted)
 
@@ -259,30 +261,9 @@ def test_one_that_comes_as_the_moment_ends_leaves_no_other_unheard(heard, monkey
     assert [signal.getsignal(each) for each in INTERRUPTS] == handlers
 
 
-def test_what_python_has_no_handler_for_is_left_alone(heard) -> None:
+def test_what_python_has_no_handler_for_is_left_alone(heard):
     """Such as SIGHUP under nohup, and what a library in C listens to."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with held_back():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_comes_when_the_moment_is_over(number) -> None:
-    def stop(*_: object) -> None:
-        raise Stop
-
-    def moment() -> None:
-        with held_back():
-            signal.raise_signal(number)
-            done.append("all of it")
-
-    done: list[str] = []
-    before = signal.signal(number, stop)
-    try:
-        with pytest.raises(Stop):
-            moment()
-        assert done == ["all of it"]
-        assert signal.getsignal(number) is stop
-    finally:
-        signal.signal(number, before)

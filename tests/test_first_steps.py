@@ -1,5 +1,6 @@
 """What somebody tries first: names in the place of paths, percentages, keys by another name."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,21 +8,23 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.basics import shipped
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError, UsageError
+from tools.paths import ROOT
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios/quickstart.toml"
 
 
 @pytest.mark.parametrize("given", ["quickstart", QUICKSTART, str(QUICKSTART)])
-def test_a_name_or_a_path_is_a_scenario(given: str | Path) -> None:
+def test_a_name_or_a_path_is_a_scenario(given):
     known = cprsim.run(cprsim.load_scenario("quickstart"), ["full"], 2, engine="sim").summary
 
     assert cprsim.run(given, ["full"], 2, engine="sim").summary.equals(known)
     assert cprsim.decide(given) == cprsim.decide(cprsim.load_scenario("quickstart"))
 
 
-def test_values_are_set_by_dotted_keys() -> None:
+def test_values_are_set_by_dotted_keys():
     job = cprsim.load_scenario("quickstart")
     changed = job.with_values({"failures.mean": "8 h", "cluster.parameter_servers": 20})
 
@@ -32,7 +35,7 @@ def test_values_are_set_by_dotted_keys() -> None:
         job.with_values({"failures.meen": "8 h"})
 
 
-def test_a_scenario_in_a_line() -> None:
+def test_a_scenario_in_a_line():
     job = cprsim.load_scenario("quickstart")
     policies = "full, async, cpr, replication"
     assert repr(job) == (
@@ -40,7 +43,7 @@ def test_a_scenario_in_a_line() -> None:
     )
 
 
-def test_a_limit_may_be_a_percentage() -> None:
+def test_a_limit_may_be_a_percentage():
     job = cprsim.load_scenario("quickstart")
     asked = [cprsim.advise(job, systems=["full"], max_pls=most).criteria for most in (0.02, "2%")]
     assert asked[0] == asked[1]
@@ -48,20 +51,18 @@ def test_a_limit_may_be_a_percentage() -> None:
         cprsim.advise(job, systems=["full"], max_pls="2")
 
 
-def test_what_the_package_has_are_its_public_names() -> None:
+def test_what_the_package_has_are_its_public_names():
     assert [name for name in dir(cprsim) if not name.startswith("__")] == sorted(cprsim.__all__)
 
 
 @pytest.mark.slow
-def test_the_package_is_the_command() -> None:
+def test_the_package_is_the_command():
     called = [sys.executable, "-m", "cprsim", "scenarios"]
     found = subprocess.run(called, capture_output=True, text=True, check=True)
     assert "quickstart" in found.stdout
 
 
-def test_a_file_is_found_without_its_ending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_found_without_its_ending(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     own = QUICKSTART.read_text(encoding="utf-8").replace("Quickstart: a", "My own: a")
     Path("quickstart.toml").write_text(own, encoding="utf-8")
@@ -70,41 +71,104 @@ def test_a_file_is_found_without_its_ending(
     assert "My own" in capsys.readouterr().out  # before the shipped one of that name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["run", "quickstart", "--set", "mtbf=5 h"],
-            "mtbf: unknown key; did you mean 'failures.mean'?",
-        ),
-        (
-            ["run", "quickstart", "--set", "nic=1 GB/s"],
-            "nic: unknown key; did you mean 'cluster.nic'?",
-        ),
-        (
-            ["run", "bare.toml"],
-            "bare.toml: is not TOML: Expected newline or end of document after a statement (at "
-            'line 2, column 17); write quantities in quotes: useful_time = "4 d"',
-        ),
-    ],
-)
-def test_the_way_out_of_a_mistake(
-    arguments: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("bare.toml").write_text("[job]\nuseful_time = 4 d\n", encoding="utf-8")
-    assert _main(arguments) == 2
-    assert " ".join(capsys.readouterr().err.split()) == f"cprsim: {said}"
-
-
-def test_policies_that_are_no_table_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_policies_that_are_no_table_are_told(tmp_path, capsys):
     path = tmp_path / "odd.toml"
     path.write_text("policies = 3\n", encoding="utf-8")
     assert _main(["run", str(path), "--policy", "full"]) == 2
     assert "policies: 3 is not a table" in capsys.readouterr().err
+
+
+# --- Shipped scenarios by their names -------------------------------------------------------------
+
+
+FILES = sorted((ROOT / "scenarios").glob("*.toml"))
+
+
+def test_all_of_them_are_listed_with_their_titles(capsys):
+    assert _main(["scenarios"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert [line.split()[0] for line in lines] == [path.stem for path in FILES]
+    assert "quickstart        Quickstart: a four-day job on 10 parameter servers" in lines
+
+
+def test_the_list_as_json(capsys):
+    assert _main(["scenarios", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["scenarios"]
+
+    assert [each["name"] for each in listed] == [path.stem for path in FILES]
+    assert listed[0]["title"].startswith("Accepted loss: 200 parameter servers")
+
+
+@pytest.mark.parametrize("name", ["tiered", "tiered.toml"])
+def test_one_is_shown_as_it_stands(name, capsys):
+    assert _main(["scenarios", name]) == 0
+    assert capsys.readouterr().out == (ROOT / "scenarios/tiered.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["quickstart", "failures.csv"])
+def test_a_copy_is_the_same_file(name, folder, capsys):
+    assert _main(["scenarios", name, "--copy", "mine/job"]) == 0
+    assert capsys.readouterr().out == ""
+    assert Path("mine/job").read_bytes() == shipped.named(name).read_bytes()
+
+
+def test_a_name_stands_for_the_path(folder):
+    by_name, by_path = (
+        cprsim.load_scenario(each) for each in ("quickstart", ROOT / "scenarios/quickstart.toml")
+    )
+    assert by_name.mapping() == by_path.mapping()
+
+
+def test_a_file_of_ones_own_comes_before_the_shipped_one(folder):
+    Path("quickstart").write_text("title = 1")
+
+    with pytest.raises(ScenarioError, match=r"^title: 1 is not a string\n"):
+        cprsim.load_scenario("quickstart")
+
+
+def test_a_folder_of_that_name_does_not_hide_it(folder):
+    Path("quickstart").mkdir()
+
+    assert cprsim.load_scenario("quickstart").title.startswith("Quickstart")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "quickstart", "--replications", "2"],
+        ["advise", "quickstart", "--closed-form"],
+        ["rows", "criteo-kaggle"],
+        ["timeline", "quickstart", "--policy", "full", "--out", "full.json.gz"],
+    ],
+    ids=lambda each: each[0],
+)
+def test_commands_take_names(arguments, folder, capsys):
+    assert _main(arguments) == 0
+    written = "cprsim: wrote full.json.gz\n" * (arguments[0] == "timeline")
+    assert capsys.readouterr().err == written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [
+            "sweep",
+            "quickstart",
+            "--vary",
+            "cluster.spares=0,1",
+            "--out",
+            "s",
+            "--replications",
+            "2",
+        ],
+        ["fit", str(ROOT / "scenarios/failures.csv"), "--for", "quickstart"],
+        ["figure", "interval", "quickstart", "--out", "interval.svg"],
+    ],
+    ids=lambda each: each[0],
+)
+def test_slow_commands_take_names(arguments, folder, capsys):
+    assert _main(arguments) == 0
+    said = capsys.readouterr().err
+    assert all(line.startswith("cprsim: wrote ") for line in said.splitlines()), said

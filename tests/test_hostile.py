@@ -75,25 +75,10 @@ def test_a_file_that_no_scenario_can_be(told, text: str, line: str) -> None:
     [
         ("x=" + "[" * 10**5, "--set x: has tables or lists more than 32 deep"),
         ("x=" + "9" * 5000, "--set x: has a number of thousands of digits in line 1"),
-        (r'failures.trace="a\u0000b"',
-         r"failures.trace: 'a\x00b' has letters that are not to be seen; leave them out"),
-        ("title=\x1b[31m",
-         r"title: '\x1b[31m' has letters that are not to be seen; leave them out"),
-        (".".join("abcdefghijklmnopqrstuvwxyzabcdefg") + "=1",
-         "--set 'a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w.x.y.z.a.b.c.d.e.f.g=1': is a key "
-         "of 33 parts, 32 are the most"),
-        ("failures.distribution=[]",
-         "failures.distribution: [] is not one of 'exponential', 'gamma', 'weibull', "
-         "'lognormal', 'deterministic', 'uniform' or 'empirical'"),
-        ("failures.exactly=900_000",
-         "failures.exactly: makes 900,000 failures in the job, 9.22 GB for 256 jobs that are "
-         "drawn together; 150,000 are the most: make failures rarer"),
-        ("failures.mean=1 ms",
-         "failures.mean: makes 36,000,000 failures in the job, 369 GB for 256 jobs that are "
-         "drawn together; 150,000 are the most: make failures rarer"),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_no_scenario_can_have(told, given: str, line: str) -> None:
+    """Others are in refusals.toml."""
     assert told(*RUN, "--set", given) == [f"cprsim: {line}"]
 
 

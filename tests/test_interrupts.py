@@ -52,7 +52,7 @@ _NEVER = -1  # a call that never comes
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory):
     return compiled(SOURCE, tmp_path_factory.mktemp("interrupted"))
 
 
@@ -93,14 +93,14 @@ def interrupt_now_and_then(
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", one_of_each(("timeline", "sweep in workers"), COMMANDS))
-def test_two_interrupts_end_a_command(name: str, library: Path, tmp_path: Path, counted) -> None:
+def test_two_interrupts_end_a_command(name, library, tmp_path, counted):
     interrupt_now_and_then(library, tmp_path, COMMANDS[name], TIMES, counted)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", one_of_each(("train",), WITH_TORCH))
-def test_two_interrupts_end_members_too(name: str, library: Path, tmp_path: Path, counted) -> None:
+def test_two_interrupts_end_members_too(name, library, tmp_path, counted):
     pytest.importorskip("torch")
     interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], TIMES, counted)
 
@@ -141,7 +141,7 @@ if len(NUMBERS) > 1:
         ([signal.SIGHUP], 0),
     ],
 )
-def test_who_doesnt_listen_is_ended_by_the_system(numbers: list[int], code: int) -> None:
+def test_who_doesnt_listen_is_ended_by_the_system(numbers, code):
     script = DEAF.replace("NUMBERS", str([int(each) for each in numbers]))
     done = python(script)
 
@@ -149,7 +149,7 @@ def test_who_doesnt_listen_is_ended_by_the_system(numbers: list[int], code: int)
 
 
 @pytest.mark.slow
-def test_a_terminal_that_closes_interrupts_once(tmp_path: Path) -> None:
+def test_a_terminal_that_closes_interrupts_once(tmp_path):
     script = DEAF.replace("NUMBERS", str([int(signal.SIGHUP)] * 5)).replace("while True", "while 0")
     done = python(script)
 
@@ -179,7 +179,7 @@ importlib._bootstrap_external._imp = type("Imp", (), {"exec_dynamic": staticmeth
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", DROPPED)
-def test_an_interrupt_that_cant_be_raised_comes_later(where: str) -> None:
+def test_an_interrupt_that_cant_be_raised_comes_later(where):
     script = f"""
 import os, signal
 from cprsim.cli.process import Interrupts
@@ -201,7 +201,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_nohup_is_respected() -> None:
+def test_nohup_is_respected():
     script = (
         "import os, signal\nfrom cprsim.cli.process import Interrupts\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nInterrupts().heed()\n"

@@ -1,7 +1,6 @@
 """What a container may use, by the files of its control groups."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -56,9 +55,7 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("groups", GROUPS)
-def test_a_container_may_use_less_than_there_is(
-    groups: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_container_may_use_less_than_there_is(groups, tmp_path, monkeypatch):
     own, files, (usable, holds) = GROUPS[groups]
     if own is not None:
         (tmp_path / "own").write_text(own)

@@ -4,7 +4,7 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,10 @@ from rich.console import Console
 
 from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.version import __version__
+from cprsim.cli import command, common
 from cprsim.cli import command as cli
+from cprsim.cli.common import ProgressBar
+from cprsim.fitting import fit_log
 from tests.mistakes import GOOD
 
 COMMANDS = (
@@ -30,10 +33,10 @@ REST = {
 
 
 @pytest.fixture
-def said(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def said(folder, capsys):
     """What a command that is done prints."""
 
-    def output(*arguments: str) -> str:
+    def output(*arguments):
         assert cli._main(list(arguments)) == 0
         out, err = capsys.readouterr()
         assert err == ""
@@ -42,16 +45,16 @@ def said(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]
     return output
 
 
-def test_it_says_its_version(said) -> None:
+def test_it_says_its_version(said):
     assert said("--version") == f"cprsim {__version__}\n"
 
 
 @pytest.mark.parametrize("command", [(), *((each,) for each in COMMANDS)])
-def test_the_short_form_of_help_is_the_long_one(said, command: tuple[str, ...]) -> None:
+def test_the_short_form_of_help_is_the_long_one(said, command):
     assert said(*command, "-h") == said(*command, "--help")
 
 
-def test_the_list_of_commands_says_whole_sentences(said) -> None:
+def test_the_list_of_commands_says_whole_sentences(said):
     out = said("--help")
 
     assert "..." not in out.partition("Commands:")[2]
@@ -59,26 +62,7 @@ def test_the_list_of_commands_says_whole_sentences(said) -> None:
     assert max(map(len, out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    ("shell", "asked", "answer"),
-    [
-        ("bash", {"COMP_WORDS": "cprsim ru", "COMP_CWORD": "1"}, "run"),
-        ("zsh", {"_TYPER_COMPLETE_ARGS": "cprsim ru"}, '"run"'),
-        ("fish", {"_TYPER_COMPLETE_ARGS": "cprsim ru", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-         "run"),
-    ],
-)  # fmt: skip
-def test_shells_complete_it(said, monkeypatch, shell, asked, answer) -> None:
-    for name, value in asked.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("_CPRSIM_COMPLETE", f"complete_{shell}")
-
-    out = said("run")  # a shell gives no words but those
-    assert answer in out
-    assert "rows" not in out
-
-
-def test_a_stored_sweep_is_shown_again(said, capsys) -> None:
+def test_a_stored_sweep_is_shown_again(said, capsys):
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     asked = ("--vary", "costs.save=1 min,2 min", "--replications", "2", "--out", "out")
     shown = said("sweep", "job.toml", *asked, "--workers", "1", "--engine", "sim")
@@ -96,7 +80,7 @@ def test_a_stored_sweep_is_shown_again(said, capsys) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_missing_file_is_refused_before_a_library_is_loaded(command: str, tmp_path) -> None:
+def test_a_missing_file_is_refused_before_a_library_is_loaded(command, tmp_path):
     """NumPy alone takes longer than all of this."""
     given = ("pareto", "nope") if command == "figure" else ("nope",)
     more = ("--out", "x.png") if command == "figure" else REST.get(command, ())
@@ -133,9 +117,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", SHOWN)
-def test_nothing_is_wider_than_the_terminal_or_cut(
-    name: str, columns: int, folder, capsys, monkeypatch
-) -> None:
+def test_nothing_is_wider_than_the_terminal_or_cut(name, columns, folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
@@ -153,7 +135,7 @@ def test_nothing_is_wider_than_the_terminal_or_cut(
     assert written in out + err
 
 
-def test_a_table_too_wide_is_shown_in_parts_with_all_its_cells() -> None:
+def test_a_table_too_wide_is_shown_in_parts_with_all_its_cells():
     table = plain_table("of what")
     heads = ("policy", *(f"heading {place}" for place in range(9)))
     for head in heads:
@@ -178,8 +160,8 @@ WRONG = {"folder": "Is a directory", "list.csv": "is not TOML", "noise.toml": "i
     "command", ["run", "advise", "rows", "timeline", "train", "study", "validate", "app"]
 )
 def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
-    command: str, name: str, folder, capsys, monkeypatch
-) -> None:
+    command, name, folder, capsys, monkeypatch
+):
     """Nothing is imported that takes long: a module that were would raise an error here."""
     Path("folder").mkdir()
     Path("list.csv").write_text("a,b\n1,2\n")
@@ -205,3 +187,62 @@ def test_what_took_no_time_gives_way_before_a_table_is_broken(width, shown):
     Console(file=screen, width=width).print(table)
     heads = [line.split() for line in screen.getvalue().splitlines() if "policy" in line]
     assert heads == [["policy", "save", *["stall"] * shown, "PLS", "%"]]
+
+
+# --- Progress where stderr is no terminal ---------------------------------------------------------
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """A thread that writes a line at once, and then waits; set: the line is written."""
+    written = threading.Event()
+    echo = common.echo
+
+    def telling(text="", *, err=False):
+        echo(text, err=err)
+        if "so far" in text:
+            monkeypatch.setattr(common, "EVERY_S", 1000.0)
+            written.set()
+
+    monkeypatch.setattr(common, "EVERY_S", 0.0)
+    monkeypatch.setattr(common, "echo", telling)
+    return written
+
+
+@pytest.mark.parametrize(
+    ("unit", "updates", "line"),
+    [
+        ("runs", [], "cprsim: working, 0 s so far\n"),
+        ("runs", [(1, 3)], "cprsim: working: 1 of 3 runs (33 %), 0 s so far\n"),
+        ("runs", [(3000, 10000)], "cprsim: working: 3,000 of 10,000 runs (30 %), 0 s so far\n"),
+        ("", [(1, 3), (2, 3, "settings")], "cprsim: settings: 2 of 3 (67 %), 0 s so far\n"),
+        ("", [(0, 0)], "cprsim: working: 0 of 0, 0 s so far\n"),
+    ],
+)
+def test_a_bar_without_a_terminal_writes_lines(unit, updates, line, at_once, capsys):
+    bar = ProgressBar("working", unit)
+    for each in updates:
+        bar.update(*each)
+    with bar:
+        at_once.wait()
+
+    assert capsys.readouterr() == ("", line)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_fit_has_lines_on_stderr_and_none_beside_json(
+    as_json, folder, capsys, monkeypatch, at_once
+):
+    rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
+    Path("log.csv").write_text(f"time_s,node\n{rows}", encoding="utf-8")
+    fit = fit_log.fit
+
+    def slow(*arguments, **named):
+        if not as_json:
+            at_once.wait()
+        return fit(*arguments, **named)
+
+    monkeypatch.setattr(fit_log, "fit", slow)
+
+    assert command._main(["fit", "log.csv", *["--json"] * as_json]) == 0
+    assert capsys.readouterr().err == ("" if as_json else "cprsim: fitting, 0 s so far\n")

@@ -1,7 +1,6 @@
 """Notebooks run to their last assert, say nothing they shouldn't, and agree with their .py."""
 
 import re
-from pathlib import Path
 
 import jupytext
 import nbformat
@@ -31,14 +30,14 @@ def cells(notebook: NotebookNode) -> list[tuple[str, str]]:
     return [(cell.cell_type, cell.source) for cell in notebook.cells]
 
 
-def test_there_are_five() -> None:
+def test_there_are_five():
     assert [script.stem[0] for script in SCRIPTS] == list("12345")
     assert [path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb"))] == [p.stem for p in SCRIPTS]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_warns_of_nothing(script: Path) -> None:
+def test_a_notebook_runs_and_warns_of_nothing(script):
     notebook = source(script)
     warn = "import warnings\nwarnings.simplefilter('always')"  # where they show, on stderr
     notebook.cells.insert(0, nbformat.v4.new_code_cell(warn))
@@ -49,14 +48,14 @@ def test_a_notebook_runs_and_warns_of_nothing(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_and_its_pair_say_the_same(script: Path) -> None:
+def test_a_notebook_and_its_pair_say_the_same(script):
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
 
     assert cells(notebook) == cells(jupytext.read(script)), "run `make notebooks`"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_is_stored_as_it_ran_and_small(script: Path) -> None:
+def test_a_notebook_is_stored_as_it_ran_and_small(script):
     path = script.with_suffix(".ipynb")
     notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -69,13 +68,13 @@ def test_a_notebook_is_stored_as_it_ran_and_small(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_ends_with_asserts(script: Path) -> None:
+def test_a_notebook_ends_with_asserts(script):
     code = [cell.source for cell in jupytext.read(script).cells if cell.cell_type == "code"]
 
     assert "\nassert " in code[-1]
 
 
-def test_an_absolute_path_is_found() -> None:
+def test_an_absolute_path_is_found():
     for text in ("in /home/me/x.py", "'/tmp/a'", "C:\\Users", "(/usr/lib"):
         assert ABSOLUTE.search(text), text
     for text in ("../scenarios/x.toml", "GB/s", "https://a.org/home/x", "</tmp/>"):

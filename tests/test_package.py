@@ -1,5 +1,7 @@
 """What is installed: the wheel alone, outside the repository, and what its metadata says."""
 
+import doctest
+import inspect
 import json
 import os
 import subprocess
@@ -10,12 +12,12 @@ import venv
 import zipfile
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import yaml
 
 import cprsim
+from cprsim.contract import registry
 from tools.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -32,7 +34,7 @@ EXTRAS = ("distributed", "opentelemetry", "prometheus_client", "pyarrow", "torch
         ("history", "sim.history", "phases"),
     ],
 )
-def test_an_old_name_works_and_warns(old: str, new: str, module: str) -> None:
+def test_an_old_name_works_and_warns(old, new, module):
     with pytest.MonkeyPatch.context() as patch:
         for name in (f"cprsim.{old}", f"cprsim.{old}.{module}"):
             patch.delitem(sys.modules, name, raising=False)
@@ -43,7 +45,7 @@ def test_an_old_name_works_and_warns(old: str, new: str, module: str) -> None:
     assert found.__file__ == known.__file__
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
     assert citation["version"] == cprsim.__version__ == PROJECT["version"]
@@ -52,7 +54,7 @@ def test_the_citation_is_of_this_version() -> None:
     assert citation["abstract"] == f"{PROJECT['description']}."
 
 
-def test_the_image_is_made_of_the_wheel_and_what_that_takes() -> None:
+def test_the_image_is_made_of_the_wheel_and_what_that_takes():
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     taken = [line.removeprefix("!") for line in lines if line.startswith("!")]
     copied = " ".join(
@@ -67,7 +69,7 @@ def test_the_image_is_made_of_the_wheel_and_what_that_takes() -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(folder)]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(ROOT)], check=True)
@@ -76,7 +78,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
+def installed(wheel, tmp_path_factory):
     """Runs `cprsim` of an environment that has the wheel, its dependencies and nothing else."""
     home = tmp_path_factory.mktemp("elsewhere")
     venv.create(home / "venv", with_pip=False)
@@ -90,7 +92,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
         (site / f"{extra}.py").write_text(f"raise ModuleNotFoundError('No module {extra}')")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
-    def run(*arguments: str) -> str:
+    def run(*arguments):
         command = [str(python.parent / "cprsim"), *arguments]
         done = subprocess.run(
             command, cwd=home, env=environment, capture_output=True, text=True, check=False
@@ -103,7 +105,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_the_package_and_its_scenarios_alone(wheel: Path) -> None:
+def test_the_wheel_has_the_package_and_its_scenarios_alone(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     code = {
         path.relative_to(ROOT).as_posix()
@@ -120,7 +122,7 @@ def test_the_wheel_has_the_package_and_its_scenarios_alone(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_works_where_there_is_no_repository(installed: Command) -> None:
+def test_the_wheel_works_where_there_is_no_repository(installed):
     listed = installed("scenarios").splitlines()
     assert [line.split()[0] for line in listed if not line.startswith(" ")] == [
         path.stem for path in sorted((ROOT / "scenarios").glob("*.toml"))
@@ -138,3 +140,29 @@ def test_the_wheel_works_where_there_is_no_repository(installed: Command) -> Non
     assert (fitted["n"], fitted["best"]) == (173, "weibull")
     decision = json.loads(installed("advise", "quickstart", "--closed-form", "--json"))
     assert decision["recommendation"] == "partial"
+
+
+# --- Examples of every public name ----------------------------------------------------------------
+
+
+FUNCTIONS = [name for name in cprsim.__all__ if inspect.isfunction(getattr(cprsim, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_says_what_it_returns(name):
+    assert "\nReturns\n-------\n" in (inspect.getdoc(getattr(cprsim, name)) or "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cprsim.__all__)
+def test_every_name_has_an_example_that_works(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))  # one registers a policy
+    text = getattr(cprsim, name).__doc__ or ""
+    test = doctest.DocTestParser().get_doctest(text, {"cprsim": cprsim}, name, None, 0)
+
+    assert "Examples\n" in text
+    assert test.examples
+    said: list[str] = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert failed == 0, "".join(said)

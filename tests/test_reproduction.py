@@ -12,7 +12,7 @@ from tools.pages.accuracy_sources import MOVIELENS
 from tools.pages.reproduction import PAGE, TABLE, page, rows, shown_cells
 from tools.paths import FIGURES
 from tools.reproduction import airesim, goodput
-from tools.reproduction.lines import Line, Measured, agree, difference, parsed, printed
+from tools.reproduction.lines import Line, Measured, agree, parsed, printed
 from tools.reproduction.sections import APART, SECTIONS
 
 HINT = "docs/reproduction.md is out of date; run `make figures` and commit what it makes"
@@ -40,21 +40,21 @@ LONG = (
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=[pytest.mark.slow] if each in LONG else []) for each in ALL]
 )
-def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
+def test_measured_numbers_on_the_page_are_what_comes_out(name):
     cells = shown_cells(name)
     for line, cell in zip(again(name), cells, strict=True):
         assert agree(parsed(cell), line.measured), f"{line.quantity}: {cell}; {HINT}"
 
 
 @pytest.mark.slow
-def test_everything_else_on_the_page() -> None:
+def test_everything_else_on_the_page():
     lines_of = {name: again(name) for name in ALL}
     cells_of = {name: shown_cells(name) for name in ALL}
     assert page(lines_of, cells_of) == TEXT, HINT
     assert rows(lines_of, cells_of) == TABLE.read_text(encoding="utf-8"), HINT
 
 
-def test_every_picture_is_there_and_on_the_page() -> None:
+def test_every_picture_is_there_and_on_the_page():
     # Of docs/app.md and docs/clusters.md.
     others = {"app.png", "lost-pod.svg"}
     others |= {MOVIELENS.picture(name) for name in ("pls-accuracy", "policy-accuracy")}
@@ -64,7 +64,7 @@ def test_every_picture_is_there_and_on_the_page() -> None:
     assert {*SECTIONS} <= {*PICTURES}
 
 
-def test_bad_servers_of_airesims_job_fail_as_its_rates_and_repairs_say() -> None:
+def test_bad_servers_of_airesims_job_fail_as_its_rates_and_repairs_say():
     """Each fails 1 / 0.76 times until it is cured, 5 of 6 times on top of what a good one would."""
     scenario = load_scenario(airesim.SCENARIO)
     offenders, lives = scenario.failures.offenders, airesim.DAYS / 100
@@ -78,7 +78,7 @@ def test_bad_servers_of_airesims_job_fail_as_its_rates_and_repairs_say() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("published", goodput.PUBLISHED, ids=lambda each: each.name)
-def test_goodput_is_as_near_as_the_page_says(published: goodput.Published) -> None:
+def test_goodput_is_as_near_as_the_page_says(published):
     found = goodput.played(64)[published.name]
 
     assert abs(found.value - published.goodput) <= published.within + found.half
@@ -94,9 +94,7 @@ def test_goodput_is_as_near_as_the_page_says(published: goodput.Published) -> No
         (Measured("gamma"), "gamma"),
     ],
 )
-def test_a_cell_is_what_is_measured_to_two_digits_of_its_interval(
-    measured: Measured, cell: str
-) -> None:
+def test_a_cell_is_what_is_measured_to_two_digits_of_its_interval(measured, cell):
     assert printed(measured) == cell
     assert printed(parsed(cell)) == cell
 
@@ -114,13 +112,5 @@ def test_a_cell_is_what_is_measured_to_two_digits_of_its_interval(
         (Measured("full"), Measured("partial"), False),
     ],
 )
-def test_what_agrees(shown: Measured, again: Measured, same: bool) -> None:
+def test_what_agrees(shown, again, same):
     assert agree(shown, again) is same
-
-
-def test_differences_are_those_of_what_is_shown() -> None:
-    line = Line("overhead", 8.5, "somewhere", "prediction", Measured(8.614, 0.17))
-    assert difference(line, "8.61 ± 0.17") == "+0.11"
-    assert difference(line, "8.5") == "0"
-    assert difference(line._replace(published="full"), "partial") == "differs"
-    assert difference(line._replace(published="full"), "full") == "none"

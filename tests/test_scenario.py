@@ -20,7 +20,7 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 FLEETS = {"production-fleet"}
 SHIPPED = sorted({path.stem for path in SCENARIOS.glob("*.toml")} - FLEETS)
 LANL = SCENARIOS / "../../shared/data/lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
-EXPONENTIAL = {"distribution": "exponential", "mean": "5 h"}
+EVERYTHING = tomllib.loads(Path(__file__).with_name("everything.toml").read_text(encoding="utf-8"))
 
 
 def mapping(**tables) -> dict:
@@ -29,20 +29,13 @@ def mapping(**tables) -> dict:
         "job": {"useful_time": "10 h"},
         "cluster": {"trainers": 4, "parameter_servers": 4},
         "costs": {"save": "1 min", "load": "2 min"},
-        "failures": dict(EXPONENTIAL),
+        "failures": {"distribution": "exponential", "mean": "5 h"},
         "policies": {"full": {"system": "full"}},
     } | tables
 
 
 def scenario(**tables) -> Scenario:
     return Scenario(**mapping(**tables))
-
-
-def errors_of(call, *args, **kwargs) -> list[str]:
-    with pytest.raises(ScenarioError) as caught:
-        call(*args, **kwargs)
-    assert str(caught.value) == "\n".join(caught.value.args)
-    return list(caught.value.args)
 
 
 def shipped(name: str) -> Scenario:
@@ -71,12 +64,6 @@ def test_a_file_becomes_numbers_in_si_units():
     assert loaded.cluster.memory_bandwidth == 15e9
 
 
-def test_a_path_may_be_a_string():
-    path = SCENARIOS / "quickstart.toml"
-
-    assert load_scenario(str(path)) == load_scenario(path)
-
-
 def test_what_is_left_out_has_its_default():
     loaded = scenario(costs={"save": "1 min", "load": "1 min"}, cluster={"parameter_servers": 1})
 
@@ -89,13 +76,6 @@ def test_what_is_left_out_has_its_default():
     assert (loaded.failures.per, loaded.failures.during_recovery) == ("job", True)
     assert loaded.failures.hits.counts(loaded.cluster) == (1, 0)
     assert loaded.policies["full"].interval == "optimal"
-
-
-def test_costs_may_be_left_out_where_they_can_be_derived():
-    tables = mapping(model={"embedding": "40 GB"}, storage={"write": "2 GB/s", "read": "4 GB/s"})
-    del tables["costs"]
-
-    assert Scenario(**tables).context.save_s == pytest.approx(20.0)
 
 
 def test_a_scenario_can_not_be_changed():
@@ -125,13 +105,6 @@ def test_every_checkpointing_system_takes_a_rule_for_its_interval(system, interv
 
 
 # From Python
-
-
-def test_a_mapping_is_as_good_as_a_file(folder):
-    text = scenario().to_toml()
-    Path("job.toml").write_text(text, encoding="utf-8")
-
-    assert Scenario(**tomllib.loads(text)) == load_scenario("job.toml") == scenario()
 
 
 def test_sections_and_policies_may_be_given_as_they_are():
@@ -164,28 +137,31 @@ def test_the_policies_keep_their_order():
 
     assert loaded.select(None) == names
     assert list(Scenario(**tomllib.loads(loaded.to_toml())).policies) == names
+    assert loaded.select(["m", "z", "m"]) == ["m", "z"]
+    assert loaded.select("a") == ["a"]
 
 
-def test_select_takes_names_in_the_order_asked_for_and_once():
-    loaded = scenario(policies={name: {"system": "full"} for name in ("a", "b", "c")})
-
-    assert loaded.select(["c", "a", "c"]) == ["c", "a"]
-    assert loaded.select("b") == ["b"]
-
-
-def test_select_of_no_policy_is_an_error():
-    loaded = scenario(policies={name: {"system": "full"} for name in ("a", "b")})
-
-    assert errors_of(loaded.select, []) == ["no policy is chosen; the scenario has a, b"]
-
-
-def test_select_names_every_policy_that_there_is_not():
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ([], ["no policy is chosen; the scenario has full, cpr-1"]),
+        (
+            ["ful", "full", "zzz"],
+            [
+                "policy 'ful': the scenario has none of that name; did you mean 'full'?",
+                "policy 'zzz': the scenario has none of that name; known: cpr-1, full",
+            ],
+        ),
+    ],
+)
+def test_policies_that_can_not_be_chosen_are_all_named(chosen, told):
     loaded = scenario(policies={"full": {"system": "full"}, "cpr-1": {"system": "cpr-vanilla"}})
 
-    assert errors_of(loaded.select, ["ful", "full", "zzz"]) == [
-        "policy 'ful': the scenario has none of that name; did you mean 'full'?",
-        "policy 'zzz': the scenario has none of that name; known: cpr-1, full",
-    ]
+    with pytest.raises(ScenarioError) as caught:
+        loaded.select(chosen)
+
+    assert list(caught.value.args) == told
+    assert str(caught.value) == "\n".join(told)
 
 
 # There and back
@@ -200,66 +176,7 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
     assert load_scenario("again.toml").to_toml() == loaded.to_toml()
 
 
-@pytest.mark.parametrize(
-    "tables",
-    [
-        {"title": "Größe \"5\" \\ 'x'\n[y]"},
-        {"job": {"useful_time": "0.1 h", "samples": 7, "final_save": True, "network": "1 Mbit/s"}},
-        {"cluster": {"parameter_servers": 9, "trainers": 9, "spares": 2, "nic": "1.7 GiB/s"}},
-        {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
-        {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
-        {"model": {"preset": "ecrec-criteo", "optimizer": "rowwise-adagrad"}},
-        {"model": {"tables": [{"rows": 3, "dim": 2}], "optimizer": "adam"}},
-        {
-            "cluster": {
-                "parameter_servers": 4,
-                "memory": "0.3 TB",
-                "trainer_memory": "80 GiB",
-                "memory_bandwidth": "15 GB/s",
-            },
-            "model": {"embedding": "1 GB", "optimizer": "adagrad"},
-        },
-        {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
-        {"model": {"preset": "criteo-kaggle", "batch": 2048, "gradient_directions": 2}},
-        {
-            "cluster": {"parameter_servers": 4, "updates": [2, 1, 1, 1]},
-            "model": {
-                "tables": [
-                    {"rows": 3, "dim": 2, "updates": [3, 1, 0.5, 1]},
-                    {"name": "b", "rows": 5, "dim": 4, "dtype": "int8", "optimizer_slots": 2},
-                ]
-            },
-        },
-        {"storage": {"write": "0.3 GB/s", "read": "7 B/s"}},
-        {
-            "costs": {
-                "save": "0.1 min",
-                "load_full": "3 ms",
-                "load_partial": "1e-9 s",
-                "reschedule": {"distribution": "gamma", "mean": "0.7 min", "shape": 0.3},
-                "detect": "1.1 s",
-            }
-        },
-        {"failures": {"exactly": 3, "hits": {"parameter_servers": "33.3%", "trainers": 2}}},
-        {"failures": EXPONENTIAL | {"per": "node", "during_recovery": False}},
-        {
-            "failures": EXPONENTIAL
-            | {"hits": {"weights": {"parameter_servers": 0.3, "trainers": 1}, "trainers": "50%"}}
-        },
-        {"failures": {"distribution": "empirical", "durations": ["0.1 h", "7 h"]}},
-        {"failures": {"distribution": "lognormal", "mean": "0.3 d", "cv": 0.1}},
-        {
-            "policies": {
-                "a b": {"system": "full", "interval": "0.1 min"},
-                "p": {"system": "partial", "interval": "exact"},
-                "c": {"system": "cpr-vanilla", "target_pls": 0.003, "interval": "1.1 h"},
-                "as": {"system": "async", "snapshot": "0.1 s", "in_flight": 3},
-                "r": {"system": "replication", "copies": 3, "slowdown": 0.01, "interval": "3 h"},
-            }
-        },
-    ],
-    ids="-".join,
-)
+@pytest.mark.parametrize("tables", EVERYTHING["case"], ids="-".join)
 def test_everything_that_a_scenario_can_hold_comes_back(tables):
     given = scenario(**tables)
 
@@ -279,39 +196,24 @@ def write_scenario(path: str, trace: str) -> None:
     Path(path).write_text(tomli_w.dumps(mapping(failures={"trace": trace})), encoding="utf-8")
 
 
-def test_a_relative_log_is_looked_for_beside_the_scenario(folder):
+def test_a_log_is_found_from_any_folder(folder):
+    """A relative path is beside the scenario, or from Python in the working folder."""
     write_log("logs/failures.csv")
     write_scenario("logs/job.toml", "failures.csv")
-
-    assert load_scenario("logs/job.toml").failure_model.timeline(0, 0).times_s == [3600, 7200]
-    # MTBF of a replayed log: the useful time, which outlasts it, over the number of failures.
-    assert load_scenario("logs/job.toml").context.mtbf_s == 18000
-
-
-def test_an_absolute_log_is_where_it_says(folder):
-    write_log("logs/failures.csv")
     write_scenario("elsewhere/job.toml", str(folder / "logs/failures.csv"))
-
-    assert len(load_scenario("elsewhere/job.toml").failure_model.timeline(0, 0).times_s) == 2
-
-
-def test_from_python_a_relative_log_is_looked_for_in_the_working_folder(folder):
-    write_log("logs/failures.csv")
-
-    assert (
-        len(scenario(failures={"trace": "logs/failures.csv"}).failure_model.timeline(0, 0).times_s)
-        == 2
-    )
-
-
-def test_a_scenario_with_a_log_comes_back_from_any_folder(folder):
-    write_log("logs/failures.csv")
-    write_scenario("logs/job.toml", "failures.csv")
     loaded = load_scenario("logs/job.toml")
     Path("out").mkdir()
     Path("out/scenario.toml").write_text(loaded.to_toml(), encoding="utf-8")
+    others = [
+        load_scenario("elsewhere/job.toml"),
+        load_scenario("out/scenario.toml"),
+        scenario(failures={"trace": "logs/failures.csv"}),
+    ]
 
-    assert len(load_scenario("out/scenario.toml").failure_model.timeline(0, 0).times_s) == 2
+    for each in (loaded, *others):
+        assert each.failure_model.timeline(0, 0).times_s == [3600, 7200]
+    # MTBF of a replayed log: the useful time, which outlasts it, over the number of failures.
+    assert loaded.context.mtbf_s == 18000
 
 
 # --set
@@ -439,50 +341,7 @@ def test_one_law_takes_the_place_of_another_that_has_other_keys():
     assert loaded.failures.law.mapping() == {"distribution": "exponential", "mean": "20 h"}
 
 
-@pytest.mark.parametrize("override", ["failures.mean", "", "=3", ".mean=3", "failures..mean=3"])
-def test_an_override_without_a_key_or_a_value_is_an_error(override):
-    assert errors_of(apply_override, mapping(), override) == [
-        f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"'
-    ]
-
-
 # Faults
-
-
-def test_faults_between_sections_are_found_beside_faults_within_others():
-    tables = mapping(
-        job={"useful_time": "10 h", "network": "9 GB/s"},
-        cluster={"parameter_servers": 4, "trainers": 4, "nic": "1 GB/s"},
-        failures=EXPONENTIAL | {"hits": {"parameter_servers": 5, "trainers": 6}},
-        costs={"sav": "1 min"},
-    )
-
-    assert errors_of(Scenario, **tables) == [
-        "costs.sav: unknown key; did you mean 'save'?",
-        "job.network: 9 GB/s over 4 parameter_servers is more than cluster.nic = 1 GB/s each;"
-        " useful_time is at full speed, so the demand must fit",
-        "job.network: 9 GB/s over 4 trainers is more than cluster.nic = 1 GB/s each;"
-        " useful_time is at full speed, so the demand must fit",
-        "failures.hits.parameter_servers: 5 is more than cluster.parameter_servers = 4; "
-        "a failure can hit 4 at most",
-        "failures.hits.trainers: 6 is more than cluster.trainers = 4; a failure can hit 4 at most",
-    ]
-
-
-def test_every_policy_that_has_no_plan_is_named():
-    tables = mapping(
-        policies={
-            "a": {"system": "replication", "copies": 5},
-            "b": {"system": "full"},
-            "c": {"system": "replication", "copies": 9},
-        }
-    )
-
-    assert errors_of(Scenario, **tables) == [
-        f"policies.{name}: copies = {copies} is more than the 4 parameter servers; "
-        "each copy of a shard needs its own server"
-        for name, copies in (("a", 5), ("c", 9))
-    ]
 
 
 def test_a_plan_is_resolved_once_in_a_scenario_and_a_run(monkeypatch):
@@ -515,21 +374,3 @@ def test_a_copy_with_another_table_is_planned_anew():
         update={"job": scenario.job.model_copy(update={"useful_time_s": 9.0})}
     )
     assert longer.context.useful_time_s == 9.0
-
-
-def test_a_misspelt_key_hides_no_fault_between_sections() -> None:
-    mapping = scenario().mapping()
-    mapping["job"]["sampels"] = 3
-    mapping["cluster"] |= {"parameter_servers": 4, "nicc": "25 Gbit/s"}
-    mapping["failures"]["hits"] = {"parameter_servers": 9}
-    mapping["policies"]["odd"] = {"system": "ful"}
-
-    with pytest.raises(ScenarioError) as caught:
-        Scenario(**mapping)
-    told = [str(fault).partition(";")[0] for fault in caught.value.args]
-    assert told == [
-        "job.sampels: unknown key",
-        "cluster.nicc: unknown key",
-        "policies.odd.system: unknown system 'ful'",
-        "failures.hits.parameter_servers: 9 is more than cluster.parameter_servers = 4",
-    ]

@@ -48,39 +48,39 @@ def faults(overrides: dict[str, Any]) -> list[str]:
     return sorted(".".join(map(str, each.absolute_path)) for each in VALIDATOR.iter_errors(mapping))
 
 
-def test_it_is_a_schema() -> None:
+def test_it_is_a_schema():
     Draft7Validator.check_schema(SCHEMA)
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_it(capsys):
     assert _main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(SCHEMA))
 
 
 @pytest.mark.slow
-def test_it_takes_no_extra() -> None:
+def test_it_takes_no_extra():
     code = "import sys; sys.modules['torch'] = None; import cprsim.cli.json_schema"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_shipped_scenario_is_valid(path) -> None:
+def test_every_shipped_scenario_is_valid(path):
     assert [each.message for each in VALIDATOR.iter_errors(tables(path))] == []
 
 
-def test_every_key_has_a_description_that_is_a_sentence() -> None:
+def test_every_key_has_a_description_that_is_a_sentence():
     poor = [
         key for key, value in keys() if not re.fullmatch(r"[A-Z`\"].{7,}\.", value["description"])
     ]
     assert poor == []
 
 
-def test_every_key_has_an_example() -> None:
+def test_every_key_has_an_example():
     assert [key for key, value in keys() if not value.get("examples")] == []
 
 
-def test_every_quantity_has_its_unit_and_every_number_its_range() -> None:
+def test_every_quantity_has_its_unit_and_every_number_its_range():
     slopes = {f"MeasuredSlope.auc_drop_per_{each}" for each in ("pls", "learning_lost")}
     signed = slopes | {"Failures.system"}  # of any sign, and a number
     for key, value in keys():
@@ -91,7 +91,7 @@ def test_every_quantity_has_its_unit_and_every_number_its_range() -> None:
             assert key in signed or value["x-range"], key
 
 
-def test_every_example_and_default_is_valid() -> None:
+def test_every_example_and_default_is_valid():
     wrong = [
         (key, each)
         for key, value in keys()
@@ -101,7 +101,7 @@ def test_every_example_and_default_is_valid() -> None:
     assert wrong == []
 
 
-def test_every_system_is_there_with_its_keys() -> None:
+def test_every_system_is_there_with_its_keys():
     of_policies = SCHEMA["properties"]["policies"]["additionalProperties"]["oneOf"]
     names = [each["$ref"].rpartition("/")[2] for each in of_policies]
     found = [SCHEMA["definitions"][name]["properties"]["system"]["const"] for name in names]
@@ -129,11 +129,11 @@ def test_every_system_is_there_with_its_keys() -> None:
     ],
     ids=str,
 )
-def test_it_finds_what_a_scenario_would_be_refused_for(overrides, where) -> None:
+def test_it_finds_what_a_scenario_would_be_refused_for(overrides, where):
     assert faults(overrides) == where
 
 
-def test_what_a_key_is_says_all_of_it() -> None:
+def test_what_a_key_is_says_all_of_it():
     nic = SCHEMA["definitions"]["Cluster"]["properties"]["nic"]
 
     assert nic["description"].startswith("Bandwidth of the network card of each node")
@@ -177,7 +177,7 @@ class Child(Base):
     silent: int = 0
 
 
-def test_descriptions_are_those_of_the_docstring() -> None:
+def test_descriptions_are_those_of_the_docstring():
     assert descriptions(Child) == {
         "kept": "Of the base.",
         "told": "Of the child.",

@@ -1,6 +1,5 @@
 """The command and the library start quickly: what is slow is imported where it is needed."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -65,7 +64,7 @@ def test_load_scenario_is_imported_with_few_lines_of_ours():
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["run", "--help"], ["advise", "--help"]], ids="-".join
 )
-def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
+def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments):
     assert cli._main(list(arguments)) == 0
     out, err = capsys.readouterr()
 

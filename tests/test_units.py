@@ -1,15 +1,19 @@
 """Oracles: the definitions of the units, written out by hand; and parsing as format's inverse."""
 
+import copy
 import math
+import pickle
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cprsim
 from cprsim.basics import units
 from cprsim.basics.units import (
     MOST,
+    AsWritten,
     counted,
     format_duration,
     format_durations,
@@ -24,6 +28,7 @@ from cprsim.basics.units import (
     rough_percent,
 )
 from cprsim.errors import UnitError
+from tests.mistakes import GOOD
 
 SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 BYTES = {
@@ -218,7 +223,7 @@ def test_a_duration_for_people_has_three_digits_and_the_unit_that_fits(seconds, 
 
 
 @given(st.floats(allow_nan=False))
-def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding(value) -> None:
+def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding(value):
     texts = [format_duration(value), format_percent(value), rough_percent(value)]
 
     assert not any(re.match(r"-0(\.0*)?(?![.\d])(?!e)", text) for text in texts)
@@ -237,12 +242,75 @@ def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding
         (139.746, "13,974.60 %"),
     ],
 )
-def test_a_share_for_people_has_two_decimals(share, text) -> None:
+def test_a_share_for_people_has_two_decimals(share, text):
     assert format_percent(share) == text
 
 
-def test_an_interval_names_its_unit_once() -> None:
+def test_an_interval_names_its_unit_once():
     assert format_durations(61_920.0, 77_760.0) == "17.2 to 21.6 h"
     assert format_durations(256_320.0, 745_632.0) == "71.2 h to 8.63 d"
     assert format_durations(60.0, math.inf) == "1 min to never"
     assert (counted(1, "point"), counted(2400, "point")) == ("1 point", "2,400 points")
+
+
+# --- Quantities as they were written --------------------------------------------------------------
+
+
+#: Keys with a quantity of every kind, as people write them.
+WRITTEN = {
+    "job.useful_time": "10 days",
+    "cluster.nic": "100 Gb/s",
+    "storage.write": "80 Gbit/s",
+    "storage.read": "2.5e3 MB/s",
+    "costs.reschedule": "0.25 h",
+    "failures.mean": "1680 min",
+    "policies.full.interval": "90 min",
+}
+
+
+def of(**tables: str) -> cprsim.Scenario:
+    return cprsim.load_scenario("job.toml", [f'{key}="{text}"' for key, text in tables.items()])
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.toml").write_text(GOOD)
+    return of(**WRITTEN)
+
+
+@pytest.mark.parametrize("key", WRITTEN)
+def test_what_was_written_is_echoed(scenario, key):
+    assert f'{key.rpartition(".")[2]} = "{WRITTEN[key]}"\n' in scenario.to_toml()
+
+
+def test_a_law_of_delays_too(scenario):
+    law = 'costs.reschedule={distribution="exponential", mean="0.5 hours"}'
+    assert 'mean = "0.5 hours"\n' in cprsim.load_scenario("job.toml", [law]).to_toml()
+
+
+def test_the_same_job_in_other_units_is_the_same(scenario):
+    other = of(**WRITTEN | {"failures.mean": "28 h", "cluster.nic": "12.5 GB/s"})
+    assert other == scenario
+    assert other.mapping() == scenario.mapping()
+    assert other.mapping()["failures"]["mean"] == "28 h"
+    assert other.to_toml() != scenario.to_toml()
+
+
+@pytest.mark.parametrize("same", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_keep_what_was_written(scenario, same):
+    assert same(scenario).to_toml() == scenario.to_toml()
+
+
+def test_the_file_gives_the_scenario_back(scenario, tmp_path):
+    (tmp_path / "again.toml").write_text(scenario.to_toml())
+    again = cprsim.load_scenario("again.toml")
+    assert again == scenario
+    assert again.to_toml() == scenario.to_toml()
+
+
+def test_what_is_worked_out_of_a_quantity_is_a_plain_number():
+    quantity = AsWritten(90.0, "1.5 min")
+    assert (quantity, quantity.text, repr(quantity)) == (90.0, "1.5 min", "90.0")
+    assert type(quantity * 2) is type(quantity / 2) is type(-quantity) is float
+    assert math.sqrt(quantity) == math.sqrt(90)

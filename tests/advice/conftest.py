@@ -17,5 +17,5 @@ def advised(name: str) -> Advice:
 
 
 @pytest.fixture(scope="session")
-def quickstart() -> Advice:
+def quickstart():
     return advised("quickstart")

@@ -21,7 +21,6 @@ from cprsim.contract import DurationSpan
 from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.registry import systems
-from cprsim.errors import UsageError
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Model
 from cprsim.policies.replication import Replication
@@ -45,7 +44,7 @@ def answered(*systems_asked: str) -> Advice:
     return cprsim.advise(measured(), systems=systems_asked)
 
 
-def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
+def test_every_system_is_asked_or_said_why_not(quickstart):
     asked = {each.candidate.system for each in quickstart.found}
     refused = {each.system for each in quickstart.refused}
 
@@ -57,7 +56,7 @@ def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
     assert whys["cpr-mfu"].endswith("give [model] with a preset or tables")
 
 
-def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart: Advice) -> None:
+def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart):
     found = {each.name: each for each in quickstart.found}
     given, tuned = found["cpr"], found["cpr (tuned)"]
     lost = [each.measures["learning_lost"].mean for each in (given, tuned)]
@@ -71,7 +70,7 @@ def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart: Advic
     assert copies.loses_nothing
 
 
-def test_means_are_those_that_a_run_gives(quickstart: Advice) -> None:
+def test_means_are_those_that_a_run_gives(quickstart):
     """The certificate's replications are those of `cprsim run`, from number 0 on."""
     (full,) = (each for each in quickstart.found if each.name == "full")
     result = cprsim.run(quickstart.scenario, ["full"], full.replications, seed=0)
@@ -82,7 +81,7 @@ def test_means_are_those_that_a_run_gives(quickstart: Advice) -> None:
         assert [mean, low, high] == pytest.approx(told, rel=1e-9, abs=1e-12)
 
 
-def test_the_document_has_all_of_every_candidate(quickstart: Advice) -> None:
+def test_the_document_has_all_of_every_candidate(quickstart):
     document = json.loads(json.dumps(quickstart.document(), allow_nan=False))
 
     assert document["objective"] == "time"
@@ -113,20 +112,15 @@ def test_the_document_has_all_of_every_candidate(quickstart: Advice) -> None:
         assert one.closed_form == expected(one.plan, quickstart.scenario.context).overhead
 
 
-def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(
-    quickstart: Advice,
-) -> None:
+def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(quickstart):
     best, allowing = quickstart.best, quickstart.allowing
-    assert best is not None
     assert best.feasible
     assert quickstart.verdict in {"best", "tied"}
     assert best.loses_nothing
     others = [each for each in quickstart.found if each.feasible and each is not best]
     assert all(best.objective.mean <= each.objective.mean for each in others)
 
-    assert allowing is not None
     assert allowing.criteria.bounds == (Bound("learning_lost", 0.01),)
-    assert allowing.best is not None
     assert 0 < allowing.best.measures["learning_lost"].high <= 0.01
     assert quickstart.document()["allowing"] == allowing.brief()
     assert [each.name for each in quickstart.found if each.why == "loses learning"]
@@ -137,7 +131,7 @@ def test_without_limits_the_best_loses_nothing_and_a_second_answer_1_percent(
     assert cprsim.advise(measured(), systems=["full", "replication"]).allowing is None
 
 
-def test_progress_is_told_and_the_same_question_has_the_same_answer() -> None:
+def test_progress_is_told_and_the_same_question_has_the_same_answer():
     told: list[Any] = []
     one = cprsim.advise(measured(), systems=FEW, tell=lambda *each: told.append(each)).document()
     stages = list(dict.fromkeys(each[0] for each in told))
@@ -157,10 +151,9 @@ def test_progress_is_told_and_the_same_question_has_the_same_answer() -> None:
         ("retrained", "overhead_retrained"),
     ],
 )
-def test_each_objective_is_what_is_least(objective: str, measure: str) -> None:
+def test_each_objective_is_what_is_least(objective, measure):
     best = cprsim.advise(measured(), objective, systems=[*FEW, "accepted-loss"]).best
 
-    assert best is not None
     assert best.measures[measure] == best.objective
 
 
@@ -171,9 +164,7 @@ def test_each_objective_is_what_is_least(objective: str, measure: str) -> None:
         ({"deployable": True}, "needs a trainer of one's own: copies on other servers"),
     ],
 )
-def test_systems_that_take_too_much_are_left_out_with_the_reason(
-    limit: dict[str, Any], why: str
-) -> None:
+def test_systems_that_take_too_much_are_left_out_with_the_reason(limit, why):
     advice = cprsim.advise(measured(), systems=FEW, **limit)
     (refused,) = advice.refused
 
@@ -186,19 +177,18 @@ def test_systems_that_take_too_much_are_left_out_with_the_reason(
     assert advice.document()["limits"].items() >= limit.items()
 
 
-def test_spares_are_bounded_and_choices_within_the_limit_are_found() -> None:
+def test_spares_are_bounded_and_choices_within_the_limit_are_found():
     scenario = cprsim.load_scenario(SCENARIOS / "hot-swap.toml")
     job = scenario.with_policies({"hot-swap": scenario.policies["hot-swap"]})
     advice = cprsim.advise(job, systems=["hot-swap"], max_spares=1)
 
-    assert advice.best is not None
     assert advice.best.name == "hot-swap (tuned)"
     assert all(each.plan.machines_ready(0) <= 1 for each in advice.found)
     assert any("needs 2 spare machines; your limit is 1" in each.why for each in advice.refused)
 
 
 @pytest.mark.parametrize("up_to", [0.5, 1.02])
-def test_the_drop_of_auc_is_bounded_by_its_steepest_slope(up_to: float) -> None:
+def test_the_drop_of_auc_is_bounded_by_its_steepest_slope(up_to):
     slope = {"auc_drop_per_pls": 0.1, "ci95": [0.05, 0.2]}
     accuracy = {"source": "a test", "pls_up_to": up_to, "systems": {"cpr-vanilla": slope}}
     mapping = measured(cpr={"system": "cpr-vanilla"}).mapping()
@@ -209,14 +199,13 @@ def test_the_drop_of_auc_is_bounded_by_its_steepest_slope(up_to: float) -> None:
     )
     best = advice.best
 
-    assert best is not None
     assert best.candidate.system == "cpr-vanilla"
     assert 0.01 < best.measures["pls"].high <= 0.02
     (refused,) = (each for each in advice.refused if each.system == "partial")
     assert refused.why == "its drop of AUC is not known: [accuracy] has no slope of partial"
 
 
-def test_a_policy_that_this_cluster_cant_run_is_listed_with_the_reason() -> None:
+def test_a_policy_that_this_cluster_cant_run_is_listed_with_the_reason():
     job = cprsim.load_job("quickstart", ["cluster.parameter_servers=1"])
     advice = cprsim.advise(job, systems=["full", "replication"])
     why = next(each.why for each in advice.refused if each.name == "replication")
@@ -225,7 +214,7 @@ def test_a_policy_that_this_cluster_cant_run_is_listed_with_the_reason() -> None
     assert {each.candidate.system for each in advice.found} == {"full"}
 
 
-def test_saves_are_no_farther_apart_than_the_longest_interval() -> None:
+def test_saves_are_no_farther_apart_than_the_longest_interval():
     job = measured(own={"system": "replication", "copies": 2})
     systems_asked = ["replication", "accepted-loss"]
     for longest, limit_s in (("1 d", 86400.0), ("6 h", 21600.0), ("never", math.inf)):
@@ -237,13 +226,7 @@ def test_saves_are_no_farther_apart_than_the_longest_interval() -> None:
     assert found["own"].feasible
 
 
-@pytest.mark.parametrize("longest", ["0 s", "a day", "-3 h"])
-def test_a_longest_interval_that_makes_no_sense_is_refused(longest: str) -> None:
-    with pytest.raises(UsageError, match="max_interval"):
-        cprsim.advise(measured(), systems=["full"], max_interval=longest)
-
-
-def test_tuning_a_policy_of_the_users_loses_no_learning_for_less_than_matters() -> None:
+def test_tuning_a_policy_of_the_users_loses_no_learning_for_less_than_matters():
     """stumbles.md (4): a save every day became one every 4 d, for 0.02 points of time."""
     job = measured(own={"system": "accepted-loss", "interval": "1 h"})
     advice = cprsim.advise(job, systems=["accepted-loss"], max_updates_lost=0.05)
@@ -252,7 +235,7 @@ def test_tuning_a_policy_of_the_users_loses_no_learning_for_less_than_matters() 
     assert all(lost <= found["own"] for lost in found.values())
 
 
-def test_settings_are_round_with_the_range_that_is_as_good() -> None:
+def test_settings_are_round_with_the_range_that_is_as_good():
     for each in answered("full").found:
         if each.candidate.tuned:
             at_s = parse_duration(each.settings["interval"])
@@ -263,10 +246,8 @@ def test_settings_are_round_with_the_range_that_is_as_good() -> None:
 
 
 @pytest.mark.slow
-def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart: Advice) -> None:
+def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart):
     best, second, apart = quickstart.best, quickstart.runner_up, quickstart.apart
-    assert best is not None
-    assert second is not None
     assert set(apart) == {*OVERHEAD_CAUSES, "overhead"}
     by_cause = math.fsum(each.mean for cause, each in apart.items() if cause != "overhead")
     assert by_cause == pytest.approx(apart["overhead"].mean, abs=1e-12)
@@ -282,7 +263,7 @@ def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart:
     assert apart["overhead"].mean == pytest.approx(means[second.name] - means[best.name])
 
 
-def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
+def test_a_mean_allows_for_a_loss_that_no_replication_met():
     """Three copies at once are hardly ever lost: the rule of three bounds how often."""
     job = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
     advice = cprsim.advise(
@@ -312,13 +293,11 @@ def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
         ((math.nan, math.nan, math.nan), True, False),
     ],
 )
-def test_a_choice_holds_elsewhere_surely_or_perhaps(
-    loses: tuple[float, float, float], keeps: bool | None, holds: bool | None
-) -> None:
+def test_a_choice_holds_elsewhere_surely_or_perhaps(loses, keeps, holds):
     assert PerturbedScenario(2.0, "40 h", "a", Mean(*loses), keeps).holds(0.001) is holds
 
 
-def test_cost_is_least_where_money_is_asked_for() -> None:
+def test_cost_is_least_where_money_is_asked_for():
     scenario = cprsim.Scenario(
         **MEASURED | {"cluster": {"parameter_servers": 8, "trainers": 8}},
         model={"embedding": "1 TB"},
@@ -329,25 +308,23 @@ def test_cost_is_least_where_money_is_asked_for() -> None:
     dear = next(each for each in advice.found if each.candidate.system == "replication")
     best = advice.best
 
-    assert best is not None
     # A copy of 1 TB for 8 d is 8,000 USD; all machines are 24 USD/h, 4,608 USD in all.
     assert dear.measures["cost"].mean > 12_000
     assert best.candidate.system != "replication"
     assert best.objective.mean == pytest.approx(best.measures["cost"].mean / (24 * 8 * 24) - 1)
 
 
-def test_where_nothing_fails_nobody_saves_and_it_is_decided() -> None:
+def test_where_nothing_fails_nobody_saves_and_it_is_decided():
     scenario = cprsim.Scenario(
         **MEASURED | {"failures": {"exactly": 0}}, policies={"full": {"system": "full"}}
     )
     advice = cprsim.advise(scenario, systems=FEW, max_interval=None)
 
     assert advice.verdict in {"best", "tied"}
-    assert advice.best is not None
     assert advice.best.objective.mean == 0
 
 
-def test_rare_failures_are_met_or_said_to_be_too_few() -> None:
+def test_rare_failures_are_met_or_said_to_be_too_few():
     rare = measured().model_copy(
         update={"failures": measured().failures.model_copy(update={"mean_s": 1e11})}
     )
@@ -359,7 +336,7 @@ def test_rare_failures_are_met_or_said_to_be_too_few() -> None:
     assert any("longer than the job" in each for each in advice.warnings)
 
 
-def test_impossible_bounds_say_who_comes_nearest() -> None:
+def test_impossible_bounds_say_who_comes_nearest():
     scenario = measured(partial={"system": "partial"})
     advice = cprsim.advise(scenario, systems=["partial"], max_pls=1e-6)
     lines = list(answer_lines(advice))
@@ -372,7 +349,7 @@ def test_impossible_bounds_say_who_comes_nearest() -> None:
     assert robustness(advice) is None
 
 
-def test_a_bound_that_nothing_tells_apart_is_undecided_not_dropped() -> None:
+def test_a_bound_that_nothing_tells_apart_is_undecided_not_dropped():
     """fairness.md (8): a candidate whose PLS straddles the limit."""
     scenario = measured(partial={"system": "partial", "interval": "12 h"})
     alone = cprsim.advise(scenario, systems=["partial", "full"], max_pls=0.9)
@@ -387,17 +364,16 @@ def test_a_bound_that_nothing_tells_apart_is_undecided_not_dropped() -> None:
 
 
 @pytest.mark.slow
-def test_an_asynchronous_checkpoint_that_loses_nothing_is_found() -> None:
+def test_an_asynchronous_checkpoint_that_loses_nothing_is_found():
     scenario = cprsim.load_scenario(SCENARIOS / "async.toml")
     advice = cprsim.advise(scenario, systems=["full", "partial", "async"], max_pls=0)
     best = advice.best
 
-    assert best is not None
     assert best.candidate.system == "async"
     assert best.loses_nothing
 
 
-def test_a_target_that_no_save_is_needed_for_is_never_to_save() -> None:
+def test_a_target_that_no_save_is_needed_for_is_never_to_save():
     """Ten days, PLS 1: "never", where it was "every 400 d"."""
     scenario = measured(cpr={"system": "cpr-vanilla"})
     scenario = scenario.model_copy(
@@ -408,15 +384,13 @@ def test_a_target_that_no_save_is_needed_for_is_never_to_save() -> None:
     )
     best = advice.best
 
-    assert best is not None
     interval = best.settings["interval"]
     assert interval == "never" or parse_duration(interval) < 10 * 86400
-    assert advice.decision is not None
     assert advice.decision.never_saves
     assert any("without a save" in line for line in decision_lines(advice.decision))
 
 
-def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set() -> None:
+def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set():
     """A stall of a second in each step of a quarter of one: 400 %."""
     scenario = cprsim.load_scenario(SCENARIOS / "peer-memory.toml")
     table = scenario.policies["peer-memory"].mapping() | {"iteration": "250 ms", "stall": "1 s"}
@@ -430,7 +404,7 @@ def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set() -> None:
     assert "stall = 1 s" in said
 
 
-def test_a_closed_form_that_is_off_is_said() -> None:
+def test_a_closed_form_that_is_off_is_said():
     busy = cprsim.Scenario(
         **MEASURED | {"failures": {"distribution": "exponential", "mean": "2 h"}},
         policies={"full": {"system": "full"}},
@@ -451,7 +425,7 @@ LARGE = {
 }
 
 
-def test_no_policy_is_recommended_that_exceeds_the_memory() -> None:
+def test_no_policy_is_recommended_that_exceeds_the_memory():
     own = {"mine": {"system": "async", "snapshot": "1 min"}}
     advice = cprsim.advise(cprsim.Scenario(**LARGE, policies=own))
     document = advice.document()
@@ -466,7 +440,7 @@ def test_no_policy_is_recommended_that_exceeds_the_memory() -> None:
     assert why["tiered"] == f"needs 2 TB {limit}"  # two copies among peers, one for the store
 
 
-def test_a_setting_that_fits_is_found_where_the_default_does_not() -> None:
+def test_a_setting_that_fits_is_found_where_the_default_does_not():
     """A parity of four entries takes 125 GB of 500, and a parity of two takes 250."""
     scenario = measured().model_copy(
         update={
@@ -479,11 +453,10 @@ def test_a_setting_that_fits_is_found_where_the_default_does_not() -> None:
     )
     advice = cprsim.advise(scenario, systems=["ecrm"])
 
-    assert advice.best is not None
     assert advice.best.settings["parity"] >= 4
 
 
-def test_a_policy_fits_into_every_job_of_a_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_fits_into_every_job_of_a_fleet(monkeypatch):
     servers = {"distribution": "empirical", "values": [60, 40, 80]}
     cluster = LARGE["cluster"] | {"parameter_servers": servers, "memory": "700 GB"}
     own = {"full": {"system": "full"}, "copies": {"system": "replication"}}
@@ -502,13 +475,12 @@ def test_a_policy_fits_into_every_job_of_a_fleet(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_jobs_that_get_nowhere_are_no_error() -> None:
+def test_jobs_that_get_nowhere_are_no_error():
     scenario = measured(never={"system": "full", "interval": "8 d"})
     advice = cprsim.advise(scenario, systems=["full"])
     (never,) = (each for each in advice.found if each.name == "never")
 
     assert never.objective.mean > 1
-    assert advice.best is not None
     assert advice.best.name == "never (tuned)"
 
 
@@ -524,7 +496,7 @@ def never_saves(**more: Any) -> cprsim.Scenario:
     )
 
 
-def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
+def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning():
     slope = {"auc_drop_per_learning_lost": 0.016, "ci95": [0.016, 0.016]}
     accuracy = {"source": "a test", "learning_lost_up_to": 1.0, "systems": {"partial": slope}}
     scenario = never_saves(accuracy=accuracy)
@@ -536,7 +508,6 @@ def test_never_to_save_is_not_chosen_where_it_loses_too_much_learning() -> None:
         found = {each.name: each for each in advice.found}
         assert found["never"].feasible is feasible
         assert found["never"].measures["learning_lost"].mean == pytest.approx(0.19, abs=0.01)
-        assert advice.best is not None
         assert (advice.best.name != "never") or feasible
 
 
@@ -556,11 +527,9 @@ def never_saved() -> pd.Series:
         ({"max_learning_lost": 0.3, "max_learning_lost_p95": 0.5}, False),
     ],
 )
-def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(
-    limits: dict[str, float], feasible: bool
-) -> None:
+def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(limits, feasible):
     systems = ["partial", "full"]
-    advice = cprsim.advise(never_saves(), systems=systems, max_interval=None, **limits)  # type: ignore[arg-type]
+    advice = cprsim.advise(never_saves(), systems=systems, max_interval=None, **limits)
     found = {each.name: each for each in advice.found}
     lost = never_saved()
     keeps = all(lost[name.removeprefix("max_")] <= most for name, most in limits.items())
@@ -572,7 +541,7 @@ def test_the_mean_and_the_95th_percentile_of_learning_lost_are_bounded(
 
 
 @pytest.mark.slow
-def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum() -> None:
+def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum():
     fleet = cprsim.load_fleet(
         SCENARIOS / "production-fleet.toml", ["failures.mean=4 h", "job.useful_time=20 h"]
     )
@@ -583,14 +552,12 @@ def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum() -> None:
 
     assert advice.of_fleet
     assert full.measures["overhead"].mean == pytest.approx(row["overhead"])
-    assert full.in_sum is not None
     assert full.in_sum.mean == pytest.approx(row["machine_overhead"])
 
 
-def test_robustness_asks_what_if_the_job_is_another() -> None:
+def test_robustness_asks_what_if_the_job_is_another():
     advice = answered(*FEW)
     found = robustness(advice)
-    assert found is not None
     levers = {each.name: each for each in found.levers}
 
     assert set(levers) == {"MTBF", "save bandwidth", "rescheduling", "parameter servers"}
@@ -623,7 +590,7 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
     assert any("becomes" in line and "with a save in" in line for line in said(advice, found))
 
 
-def test_a_policy_that_lacks_memory_here_may_be_the_best_on_more_servers() -> None:
+def test_a_policy_that_lacks_memory_here_may_be_the_best_on_more_servers():
     cluster = MEASURED["cluster"] | {"memory": "1 TB"}
     scenario = cprsim.Scenario(
         **MEASURED | {"model": {"embedding": "6 TB"}, "cluster": cluster},
@@ -632,7 +599,6 @@ def test_a_policy_that_lacks_memory_here_may_be_the_best_on_more_servers() -> No
     advice = cprsim.advise(scenario, systems=["full", "replication"])
     found = robustness(advice)
 
-    assert found is not None
     assert [each.name for each in advice.refused] == ["replication"]
     (servers,) = (each for each in found.levers if each.name == "parameter servers")
     least = {each.value: each.least for each in servers.worlds}
@@ -656,7 +622,7 @@ def said(advice: Advice, found: Robustness) -> list[str]:
         ((0.5, 1.0, 2.0), "if MTBF is 1/4 to 4 times yours"),
     ],
 )
-def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told: str) -> None:
+def test_the_range_over_which_the_choice_holds(holds_at, told):
     none, much = Mean(0.0, 0.0, 0.0), Mean(1.0, 1.0, 1.0)
     worlds = tuple(
         PerturbedScenario(
@@ -675,7 +641,6 @@ def test_the_range_over_which_the_choice_holds(holds_at: tuple[float, ...], told
 def check_screen(advice: Advice) -> None:
     lines = screen(advice, robustness(advice))
     job, best = advice.scenario, advice.best
-    assert best is not None
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith(("Use ", "Keep ", "This job is hopeless"))
@@ -690,7 +655,7 @@ def check_screen(advice: Advice) -> None:
     assert again.plan(name).interval_s == pytest.approx(best.plan.interval_s, rel=1e-3)
 
 
-def test_the_answer_fits_one_screen(quickstart: Advice) -> None:
+def test_the_answer_fits_one_screen(quickstart):
     check_screen(quickstart)
     check_screen(answered("full"))
 
@@ -702,12 +667,12 @@ def test_the_answer_fits_one_screen(quickstart: Advice) -> None:
         ("criteo-kaggle", "production"), ("criteo-kaggle", "tiered", "production", "hot-swap")
     ),
 )
-def test_the_answer_of_a_shipped_scenario_fits_one_screen(name: str) -> None:
+def test_the_answer_of_a_shipped_scenario_fits_one_screen(name):
     job = cprsim.load_scenario(SCENARIOS / f"{name}.toml")
     check_screen(cprsim.advise(job, systems=[*FEW, "accepted-loss", "tiered", "hot-swap"]))
 
 
-def test_rules_of_the_choice_are_what_they_came_to_here() -> None:
+def test_rules_of_the_choice_are_what_they_came_to_here():
     """Whoever saves by a rule was told a wrong MTBF, and goes by it elsewhere, too."""
     scenario = measured(full={"system": "full", "interval": "optimal"})
     told = frozen(scenario.policies["full"], scenario)
@@ -718,7 +683,7 @@ def test_rules_of_the_choice_are_what_they_came_to_here() -> None:
     assert isinstance(span, DurationSpan)
 
 
-def test_of_those_that_do_the_same_the_one_that_loses_less_is_best() -> None:
+def test_of_those_that_do_the_same_the_one_that_loses_less_is_best():
     scenario = measured(
         day={"system": "accepted-loss", "interval": "24 h"},
         hour={"system": "accepted-loss", "interval": "2 h"},
@@ -726,14 +691,13 @@ def test_of_those_that_do_the_same_the_one_that_loses_less_is_best() -> None:
     advice = cprsim.advise(scenario, systems=["accepted-loss"])
     best = advice.best
 
-    assert best is not None
     lost = {each.name: each.measures["updates_lost"].mean for each in advice.found}
     alike = [best, *advice.tied]
     assert lost[best.name] == min(lost[each.name] for each in alike)
 
 
 @pytest.mark.slow
-def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
+def test_all_systems_are_asked_of_the_example_that_has_them_all():
     advice = advised("all-systems")
     systems_asked = {each.candidate.system for each in advice.found}
 
@@ -742,7 +706,7 @@ def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
     assert advice.verdict in {"best", "tied"}
 
 
-def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoever_does() -> None:
+def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoever_does():
     job = cprsim.Scenario(
         **MEASURED
         | {
@@ -758,7 +722,7 @@ def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoe
     assert cprsim.run(job, ["goes-on"], replications=3).replications["overhead"].max() < 1
 
 
-def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are_not() -> None:
+def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are_not():
     """Copies are lost together often, so never to save, as by default, starts the job anew."""
     job = cprsim.Scenario(
         **MEASURED
@@ -783,28 +747,26 @@ def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are
     assert found.measures["overhead"].mean < 0.1
 
 
-def test_the_configuration_has_keys_that_go_back_to_their_default() -> None:
+def test_the_configuration_has_keys_that_go_back_to_their_default():
     four = measured(four={"system": "replication", "copies": 4, "slowdown": 0, "takeover": "0 s"})
     advice = cprsim.advise(four, systems=["replication"], max_memory=1.0)
     best = advice.best
 
-    assert best is not None
     assert best.settings["copies"] == 2
     assert "copies = 2" in configuration(advice).splitlines()
 
 
-def test_silent_faults_in_the_model_are_no_learning_that_is_kept() -> None:
+def test_silent_faults_in_the_model_are_no_learning_that_is_kept():
     job = cprsim.load_scenario(SCENARIOS / "silent.toml")
     advice = cprsim.advise(job, systems=["full"], max_pls=0.01)
     best = advice.best
 
-    assert best is not None
     assert not job.context.overlooks_faults(best.plan)
     (never,) = (each for each in advice.found if each.name == "never")
     assert never.why == "ends with silent faults in the model"
 
 
-def test_what_is_not_given_is_said_on_the_screen() -> None:
+def test_what_is_not_given_is_said_on_the_screen():
     tables = {
         "job": {"useful_time": "4 d"},
         "cluster": {"parameter_servers": 4},

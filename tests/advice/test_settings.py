@@ -32,7 +32,7 @@ def measured(**policies: dict[str, object]) -> cprsim.Scenario:
 def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
     """The best of each system's settings, by the name of the candidate."""
     _, candidates, _ = asked(scenario, only or None)
-    trials = Trials(scenario, criteria_of(scenario, **criteria), 0)  # type: ignore[arg-type]
+    trials = Trials(scenario, criteria_of(scenario, **criteria), 0)
     found = search(candidates, trials, lambda *_: None)
     return {each.name: each.policy for each in found}
 
@@ -149,15 +149,11 @@ def test_a_policy_of_a_user_takes_part():
     plain = measured()
     scenario = plain.with_policies({"mine": Seldom(system="seldom")})
     trials = Trials(scenario, criteria_of(scenario), 0)
-    mine = asked_of(scenario)
+    mine = Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
     (found,) = search([mine], trials, lambda *_: None)
 
     assert value_of(found.policy, "waste") == 0
     assert 1.0 < parse_duration(value_of(found.policy, "interval")) / 3600 < 6.0
-
-
-def asked_of(scenario: cprsim.Scenario) -> Candidate:
-    return Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
 
 
 @pytest.mark.parametrize("value", ["nothing", -1, "2 kg"])
@@ -187,7 +183,7 @@ def test_to_meet_many_failures_no_search_takes_fifty_times_as_long():
     each_s = trials.seconds(scenario.policies.values())
     wanted = 4096 / (8 * 24 / 20)
 
-    def count(within_s: float) -> int:
+    def count(within_s):
         return trials.fit(list(scenario.policies.values()), within_s, 1 << 20)
 
     assert wanted / 2 < count(wanted * each_s / 40) <= wanted

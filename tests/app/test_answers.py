@@ -1,19 +1,21 @@
 """The numbers of the page are those of the commands that it copies, to the last digit."""
 
+import itertools
 import json
 import shlex
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cprsim
 from cprsim.app import pictures
 from cprsim.app.answers import Answering
 from cprsim.app.page_model import PageModel, WhatIf
+from cprsim.app.pictures import BarBlock, merged
 from cprsim.app.requests import ReplacedError, Sessions
-from cprsim.app.server import AppServer
 from cprsim.cli import command
 from tests.app.serving import KAGGLE, QUICKSTART, get, parts, served
 
@@ -21,7 +23,7 @@ MOVED = "failures.mean=14+h&policies.full.interval=45+min&seed=3&replications=40
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[AppServer]:
+def server():
     with served() as running:
         yield running
 
@@ -31,9 +33,7 @@ def named(found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("query", ["", MOVED])
-def test_the_page_has_the_numbers_of_the_command_it_copies(
-    server: AppServer, capsys: pytest.CaptureFixture[str], query: str
-) -> None:
+def test_the_page_has_the_numbers_of_the_command_it_copies(server, capsys, query):
     found = parts(server, query, until="lane")
     (asked,), (first, last) = named(found, "asked"), named(found, "run")
     arguments = shlex.split(asked["commands"][0])
@@ -58,9 +58,7 @@ def test_the_page_has_the_numbers_of_the_command_it_copies(
 
 
 @pytest.mark.slow
-def test_the_advisors_answer_is_that_of_the_command(
-    server: AppServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_advisors_answer_is_that_of_the_command(server, capsys):
     found = parts(server, "failures.mean=14+h")
     (asked,), (advice,) = named(found, "asked"), named(found, "advice")
 
@@ -78,7 +76,7 @@ def test_the_advisors_answer_is_that_of_the_command(
     }
 
 
-def test_the_first_answer_is_of_equations_alone(server: AppServer) -> None:
+def test_the_first_answer_is_of_equations_alone(server):
     asked, coarse, equations = parts(server, "failures.mean=7+h", until="equations")
 
     assert asked["facts"][0] == ["MTBF of the job", "7 h"]
@@ -95,7 +93,7 @@ def test_the_first_answer_is_of_equations_alone(server: AppServer) -> None:
     assert best_s == pytest.approx(young_s, rel=0.1)
 
 
-def test_a_wrong_value_is_told_and_nothing_is_played(server: AppServer) -> None:
+def test_a_wrong_value_is_told_and_nothing_is_played(server):
     assert parts(server, "failures.mean=14") == [
         {
             "part": "faults",
@@ -105,7 +103,7 @@ def test_a_wrong_value_is_told_and_nothing_is_played(server: AppServer) -> None:
     ]
 
 
-def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
+def test_a_job_that_gets_nowhere_is_told(server):
     query = "failures.mean=3+h&policies.full.interval=4+d&replications=1"
     found = parts(server, query, until="failed")
 
@@ -113,9 +111,7 @@ def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
 
 
 @pytest.mark.slow
-def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(
-    server: AppServer,
-) -> None:
+def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(server):
     query = "replications=20"
     one, *_ = named(parts(server, query, until="lane"), "lane")
     other, *_ = named(parts(server, f"{query}&replication=7", until="lane"), "lane")
@@ -131,7 +127,7 @@ def test_the_timeline_is_the_replication_of_the_median_or_the_one_asked_for(
 
 
 @pytest.mark.slow
-def test_files_are_those_of_the_commands(server: AppServer) -> None:
+def test_files_are_those_of_the_commands(server):
     query = "failures.mean=14+h&replications=20"
     subject = server.answers.subject
     page = get(server, f"/{server.token}/report.html?{query}")
@@ -151,11 +147,11 @@ def test_files_are_those_of_the_commands(server: AppServer) -> None:
         assert each.headers["Content-Disposition"].startswith("attachment; filename=")
 
 
-def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
+def test_an_old_question_is_dropped_as_its_tab_asks_another():
     answers, tabs = Answering(PageModel.read(KAGGLE)), Sessions()
     turn, told = tabs.take("tab"), []
 
-    def send(part: dict[str, Any]) -> None:  # as the server does
+    def send(part):  # as the server does
         turn.check()
         told.append(part["part"])
         if part["part"] == "run":
@@ -166,23 +162,12 @@ def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
     assert told == ["asked", "coarse", "equations", "run"]
 
 
-def test_tabs_do_not_replace_each_other() -> None:
+def test_who_waits_for_the_cores_gives_up_once_replaced():
     tabs = Sessions()
-    one, other = tabs.take("one"), tabs.take("other")
-    one.check()
-    newer = tabs.take("one")
-    other.check()
-    newer.check()
-    with pytest.raises(ReplacedError):
-        one.check()
-
-
-def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
-    tabs = Sessions()
-    old = tabs.take("tab")
+    old, other = tabs.take("tab"), tabs.take("other")
     came = []
 
-    def compute() -> None:
+    def compute():
         try:
             with old.computing():
                 came.append("computed")
@@ -195,9 +180,10 @@ def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
         tabs.take("tab")
     waiting.join()
     assert came == ["replaced"]
+    other.check()  # another tab is replaced by none
 
 
-def test_lanes_tile_the_run() -> None:
+def test_lanes_tile_the_run():
     subject = PageModel.read(QUICKSTART)
     job = subject.scenario(WhatIf())
     for policy in subject.policies:
@@ -208,3 +194,43 @@ def test_lanes_tile_the_run() -> None:
         total = sum(sum(each.amounts.values()) for each in blocks)
         assert total == pytest.approx(found["wall_s"])
         assert len(blocks) < 1500
+
+
+# --- Blocks of a bar ------------------------------------------------------------------------------
+
+
+def test_short_blocks_are_merged_and_long_ones_are_not():
+    def block(start, end, kind):
+        return BarBlock(start, end, {kind: end - start})
+
+    blocks = [block(0, 5, "a"), block(5, 5.5, "b"), block(5.5, 6, "a"), block(6, 6.5, "b")]
+    after = [block(6.5, 9, "a"), block(9, 9.2, "b"), block(12, 12.2, "b")]
+
+    assert merged([*blocks, *after], 1.0) == [
+        blocks[0],
+        BarBlock(5, 6, {"b": 0.5, "a": 0.5}),  # as long as the least: it takes in no more
+        blocks[3],
+        *after,  # a gap is no part of a block
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 3.0), st.floats(0.0, 0.5), st.sampled_from("abc"))),
+    st.floats(0.1, 2.0),
+)
+def test_merging_keeps_amounts_and_order(parts, least):
+    at, blocks = 0.0, []
+    for length, gap, kind in parts:
+        blocks.append(BarBlock(at, at + length, {kind: length}))
+        at += length + gap
+    found = merged(blocks, least)
+
+    for kind in "abc":
+        total = sum(b.amounts.get(kind, 0.0) for b in blocks)
+        assert sum(b.amounts.get(kind, 0.0) for b in found) == pytest.approx(total)
+    for one, other in itertools.pairwise(found):
+        assert one.end <= other.start
+    for each in found:
+        assert sum(each.amounts.values()) <= (each.end - each.start) * (1 + 1e-9)
+        # Less than the least before the last, which is shorter than that, and the gap between.
+        assert len(each.amounts) == 1 or each.end - each.start < 2 * least + 0.5

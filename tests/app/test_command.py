@@ -13,32 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from cprsim.app.server import opened
-from cprsim.cli import command
-from tests.app.serving import QUICKSTART, SCENARIOS
+from tests.app.serving import QUICKSTART
 from tests.waiting import HANGS_S
-
-
-def test_a_wrong_scenario_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command._main(["app", "nowhere.toml", "--no-browser"]) == 2
-    assert capsys.readouterr() == ("", "cprsim: nowhere.toml: no such file\n")
-
-
-def test_a_fleet_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command._main(["app", str(SCENARIOS / "production-fleet.toml"), "--no-browser"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.endswith(
-        ": drawn for each job of a fleet, which `cprsim run` and cprsim.load_fleet take; give one "
-        "value here\n"
-    )
-
-
-@pytest.mark.parametrize("port", ["-1", "65536"])
-def test_what_is_no_port_is_told(capsys: pytest.CaptureFixture[str], port: str) -> None:
-    assert command._main(["app", str(QUICKSTART), "--no-browser", "--port", port]) == 2
-    told = f"cprsim: --port {port}: is no port; give one from 1 to 65535\n"
-    assert capsys.readouterr() == ("", told)
-
 
 #: The command, where Ctrl-C isn't ignored as it is in the background.
 HEEDING = """
@@ -50,7 +26,7 @@ runpy.run_module("cprsim.cli", run_name="__main__")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None:
+def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number):
     asked = [sys.executable, "-c", HEEDING, "app", str(QUICKSTART), "--no-browser"]
     process = subprocess.Popen(
         asked,
@@ -61,7 +37,6 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None
         env=os.environ | {"PYTHONUNBUFFERED": ""},
     )
     try:
-        assert process.stdout is not None
         address = urlsplit(process.stdout.readline().strip())
         assert (address.scheme, address.hostname) == ("http", "127.0.0.1")
         connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=HANGS_S)
@@ -77,13 +52,11 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None
     assert err == f"cprsim: the page is about {QUICKSTART}; Ctrl-C ends it\n"
 
 
-def test_the_browser_is_given_a_file_that_nobody_else_can_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_browser_is_given_a_file_that_nobody_else_can_read(monkeypatch):
     """Other users see the arguments of processes, so the token is none of them."""
     seen = []
 
-    def look(address: str) -> bool:
+    def look(address):
         path = Path(urlsplit(address).path)
         seen.append((address, path.read_text(), stat.S_IMODE(path.parent.stat().st_mode)))
         return True

@@ -1,15 +1,13 @@
 """The page as somebody uses it: in headless Chromium, at a wide and at a narrow window."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from cprsim.app.server import AppServer
 from tests.app.serving import QUICKSTART, served
-from tests.report.browser import FAINT, Browser, Tab, browser, needs_chromium
+from tests.report.browser import FAINT, Tab, browser, needs_chromium
 from tests.tiers import one_of_each
 from tests.waiting import wait_until
 
@@ -40,13 +38,13 @@ window.fault = () => document.getElementById('faults').textContent;
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def chromium():
     with browser() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+def server(tmp_path_factory):
     """A job with prices."""
     path = tmp_path_factory.mktemp("page") / "priced.toml"
     prices = '\n[prices]\ntrainer = "2.5 USD/h"\nspare = "0.8 USD/h"\n'
@@ -56,11 +54,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
 
 
 @pytest.fixture
-def tabs(chromium: Browser) -> Iterator[Callable[[int], Tab]]:
+def tabs(chromium):
     """Makes tabs, which are closed in the end: a browser has few connections to a server."""
     made: list[Tab] = []
 
-    def another(width_px: int) -> Tab:
+    def another(width_px):
         made.append(chromium.tab(width_px))
         made[-1].call("Page.addScriptToEvaluateOnNewDocument", source=_HELPERS)
         return made[-1]
@@ -71,10 +69,10 @@ def tabs(chromium: Browser) -> Iterator[Callable[[int], Tab]]:
 
 
 @pytest.fixture
-def opened(server: AppServer, tabs: Callable[[int], Tab]) -> Callable[..., Tab]:
+def opened(server, tabs):
     """Opens tabs with the page; each has told what is sharp."""
 
-    def another(width_px: int, query: str = "") -> Tab:
+    def another(width_px, query=""):
         tab = tabs(width_px)
         tab.open(f"{server.address}{'?' if query else ''}{query}")
         tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
@@ -111,9 +109,7 @@ def assert_quiet(tab: Tab, server: AppServer) -> None:
 
 
 @pytest.mark.parametrize("width_px", one_of_each(("1280",), WIDTHS))
-def test_every_control_moves_the_answer(
-    opened: Callable[..., Tab], server: AppServer, width_px: int
-) -> None:
+def test_every_control_moves_the_answer(opened, server, width_px):
     tab = opened(width_px)
     tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     for control in server.answers.subject.controls:
@@ -140,9 +136,7 @@ def test_every_control_moves_the_answer(
 
 
 @pytest.mark.parametrize("width_px", WIDTHS)
-def test_all_pictures_are_there_and_fit(
-    opened: Callable[..., Tab], server: AppServer, width_px: int
-) -> None:
+def test_all_pictures_are_there_and_fit(opened, server, width_px):
     tab = opened(width_px)
     settled(tab, "", "done")
     for each in ("breakdown", "learning", "cost", "curve", "timeline"):
@@ -175,9 +169,7 @@ def test_all_pictures_are_there_and_fit(
 
 
 @pytest.mark.parametrize("width_px", one_of_each(("400",), WIDTHS))
-def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
-    opened: Callable[..., Tab], server: AppServer, width_px: int
-) -> None:
+def test_typed_values_move_their_sliders_and_wrong_ones_are_told(opened, server, width_px):
     tab = opened(width_px)
     middle = tab.evaluate("slider('failures.mean').value")
     tab.evaluate("put('failures.mean', '40 h')")
@@ -210,9 +202,7 @@ def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
 
 
 @pytest.mark.parametrize("width_px", one_of_each(("1280",), WIDTHS))
-def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
-    opened: Callable[..., Tab], server: AppServer, width_px: int
-) -> None:
+def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(opened, server, width_px):
     tab = opened(width_px)
     tab.evaluate(
         "(async () => { for (let i = 0; i < 20; i++) { slide('failures.mean', 300 + 20 * i, false);"
@@ -232,9 +222,7 @@ def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
     assert_quiet(tab, server)
 
 
-def test_back_forward_reload_and_a_second_tab(
-    opened: Callable[..., Tab], server: AppServer
-) -> None:
+def test_back_forward_reload_and_a_second_tab(opened, server):
     tab = opened(1280)
     tab.evaluate("put('failures.mean', '40 h')")
     settled(tab, "failures.mean=40+h")
@@ -270,7 +258,7 @@ def test_back_forward_reload_and_a_second_tab(
     assert_quiet(other, server)
 
 
-def test_the_keyboard_alone_does_all(opened: Callable[..., Tab], server: AppServer) -> None:
+def test_the_keyboard_alone_does_all(opened, server):
     tab = opened(1280)
     tab.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
@@ -303,9 +291,7 @@ def test_the_keyboard_alone_does_all(opened: Callable[..., Tab], server: AppServ
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_and_inputs_have_names(
-    tabs: Callable[[int], Tab], server: AppServer, scheme: str
-) -> None:
+def test_texts_stand_out_and_inputs_have_names(tabs, server, scheme):
     tab = tabs(1280)
     tab.scheme(scheme)
     tab.open(server.address)
@@ -324,9 +310,7 @@ def test_texts_stand_out_and_inputs_have_names(
     assert tab.evaluate(FAINT) != []  # it would be found
 
 
-def test_the_numbers_are_those_of_the_copied_command(
-    opened: Callable[..., Tab], server: AppServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_numbers_are_those_of_the_copied_command(opened, server, capsys):
     import shlex
 
     from cprsim.cli import command
@@ -345,9 +329,7 @@ def test_the_numbers_are_those_of_the_copied_command(
         assert row in printed
 
 
-def test_copied_texts_are_those_that_are_shown(
-    chromium: Browser, opened: Callable[..., Tab]
-) -> None:
+def test_copied_texts_are_those_that_are_shown(chromium, opened):
     tab = opened(1280)
     granted = ["clipboardReadWrite", "clipboardSanitizedWrite"]
     chromium.call("Browser.grantPermissions", permissions=granted)
@@ -362,9 +344,7 @@ def test_copied_texts_are_those_that_are_shown(
         assert tab.evaluate("navigator.clipboard.readText()") == shown
 
 
-def test_a_page_of_another_origin_can_neither_read_nor_drive_it(
-    tabs: Callable[[int], Tab], server: AppServer, tmp_path: Path
-) -> None:
+def test_a_page_of_another_origin_can_neither_read_nor_drive_it(tabs, server, tmp_path):
     """Even if it has got hold of the token."""
     other = tmp_path / "other.html"
     other.write_text(

@@ -4,7 +4,6 @@ import gzip
 import json
 import lzma
 import math
-import random
 import re
 import tarfile
 from collections import defaultdict
@@ -34,7 +33,6 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def outages_of(log: FailureLog) -> list[tuple[float, int, float | None]]:
     """Time, node and repair of each failure; None where the repair isn't known."""
-    assert log.repaired_s is not None
     repaired = [None if np.isnan(end) else end for end in log.repaired_s.tolist()]
     return list(zip(log.times_s.tolist(), log.nodes.tolist(), repaired, strict=True))
 
@@ -53,7 +51,7 @@ def fta(*rows: str, header: str = HEADER, system: int | None = None) -> FailureL
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 29), st.integers(1, 6))), st.randoms())
-def test_outages_are_those_of_a_grid_of_instants(downs, rng: random.Random):
+def test_outages_are_those_of_a_grid_of_instants(downs, rng):
     """On whole seconds: a node is down in second t if a down interval covers it."""
     rows = [f"1 {node} 1 0 0" for node in range(3)]
     rows += [f"1 {node} 0 {1 + start} {1 + start + length}" for node, start, length in downs]
@@ -217,7 +215,7 @@ def step_by_step(texts: list[str]) -> list[tuple[int, int, float]]:
 
 
 @pytest.mark.slow
-def test_outages_are_those_that_one_finds_step_by_step() -> None:
+def test_outages_are_those_that_one_finds_step_by_step():
     rng, compared = np.random.default_rng(3), 0
     for _ in range(300):
         texts = [

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,7 +57,7 @@ def cohort_of(model: FailureModel, seed: int = 0) -> NodeCohort:
 # --- Worked by hand ------------------------------------------------------------------------------
 
 
-def test_lives_and_bursts_worked_by_hand() -> None:
+def test_lives_and_bursts_worked_by_hand():
     cursor = lives(100.0, [(30.0, {0, 1}), (100.0, {2}), (180.0, {0, 3})])
 
     assert played(cursor, 5.0, most=6) == [
@@ -75,7 +74,7 @@ def test_lives_and_bursts_worked_by_hand() -> None:
     assert cursor.absorbed == 0
 
 
-def test_bursts_are_one_failure_each_in_the_downtime() -> None:
+def test_bursts_are_one_failure_each_in_the_downtime():
     bursts = [(10.0, {0}), (20.0, {1, 2}), (30.0, {2}), (40.0, {0, 3}), (50.0, {4})]
     cursor = lives(45.0, bursts, nodes=5)
     played(cursor, 40.0, most=1)
@@ -87,7 +86,7 @@ def test_bursts_are_one_failure_each_in_the_downtime() -> None:
     assert cursor.next_s == 95.0  # all were replaced at 50 s
 
 
-def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one() -> None:
+def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one():
     cursor = lives(50.0, [(10.0, {0}), (50.0, {1})])
     played(cursor, 60.0, most=1)
 
@@ -96,7 +95,7 @@ def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one() -> None:
 
 
 @pytest.mark.parametrize(("burst_s", "ends_s"), [(20.0, 93.0), (48.0, 95.0), (49.0, 95.0)])
-def test_a_burst_takes_a_replacement_only_once_it_is_placed(burst_s: float, ends_s: float) -> None:
+def test_a_burst_takes_a_replacement_only_once_it_is_placed(burst_s, ends_s):
     """Without failures while loading, nodes are placed some time before the job can be hit."""
     cursor = lives(45.0, [(10.0, {0}), (burst_s, {0})])
     hit = cursor.strike()
@@ -107,7 +106,7 @@ def test_a_burst_takes_a_replacement_only_once_it_is_placed(burst_s: float, ends
     assert cursor.absorbed == 1 + 3  # the burst, and the lives of the others at 45 s
 
 
-def test_a_node_that_is_down_is_not_hit_again() -> None:
+def test_a_node_that_is_down_is_not_hit_again():
     cursor = lives(1000.0, [(10.0, {0}), (20.0, {0, 1}), (30.0, {0}), (60.0, {0, 3})])
     hits = []
     for _ in range(3):  # the job trains on, and nobody is replaced yet
@@ -125,7 +124,7 @@ def test_a_node_that_is_down_is_not_hit_again() -> None:
     assert cursor.absorbed == 0
 
 
-def test_a_replacement_in_the_background_leaves_the_next_burst_where_it_is() -> None:
+def test_a_replacement_in_the_background_leaves_the_next_burst_where_it_is():
     cursor = lives(100.0, [(10.0, {0}), (20.0, {1})])
     hit = cursor.strike()
     cursor.resume(11.0)
@@ -134,7 +133,7 @@ def test_a_replacement_in_the_background_leaves_the_next_burst_where_it_is() -> 
     assert cursor.next_s == 20.0
 
 
-def test_a_node_that_is_placed_twice_has_the_later_life() -> None:
+def test_a_node_that_is_placed_twice_has_the_later_life():
     cursor = lives(100.0, [(10.0, {0, 1, 2, 3})])
     hit = cursor.strike()
     cursor.replace(hit, 20.0)
@@ -156,7 +155,7 @@ def chi_squared(seen: Iterable[object], expected: dict[object, float]) -> float:
     return sum((counts[key] - n * share) ** 2 / (n * share) for key, share in expected.items())
 
 
-def test_gaps_between_bursts_are_exponential() -> None:
+def test_gaps_between_bursts_are_exponential():
     # Three racks, each with a burst every 400 h.
     drawn = shocks()
     n = 4000
@@ -167,7 +166,7 @@ def test_gaps_between_bursts_are_exponential() -> None:
     assert np.abs(below - (np.arange(n) + 0.5) / n).max() < 1.95 / math.sqrt(n)
 
 
-def test_sizes_come_by_their_weights() -> None:
+def test_sizes_come_by_their_weights():
     drawn = shocks(nodes=32, rack=16, sizes={"2": 8, "3": 0, "8": 4, "16": 4, "1": 0})
     seen = [len(drawn.nodes(i)) for i in range(8000)]
 
@@ -175,7 +174,7 @@ def test_sizes_come_by_their_weights() -> None:
     assert chi_squared(seen, {2: 0.5, 8: 0.25, 16: 0.25}) < 13.8
 
 
-def test_racks_are_alike_and_the_last_gives_what_it_has() -> None:
+def test_racks_are_alike_and_the_last_gives_what_it_has():
     drawn = shocks(nodes=10, sizes={"1": 0.5, "3": 0.5})
     bursts = [drawn.nodes(i) for i in range(9000)]
     seen = [(min(nodes) // 4, len(nodes)) for nodes in bursts]
@@ -190,7 +189,7 @@ def test_racks_are_alike_and_the_last_gives_what_it_has() -> None:
 
 
 @pytest.mark.parametrize(("size", "critical"), [(1, 16.3), (2, 20.5), (3, 16.3)])
-def test_any_nodes_of_a_rack_are_as_likely(size: int, critical: float) -> None:
+def test_any_nodes_of_a_rack_are_as_likely(size, critical):
     drawn = shocks(nodes=4, sizes={str(size): 1})
     subsets = [frozenset(each) for each in itertools.combinations(range(4), size)]
 
@@ -199,14 +198,14 @@ def test_any_nodes_of_a_rack_are_as_likely(size: int, critical: float) -> None:
     assert chi_squared(seen, dict.fromkeys(subsets, 1 / len(subsets))) < critical
 
 
-def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
+def test_a_rack_larger_than_the_cluster_is_the_cluster():
     model = scenario(BURSTS | {"rack": 10**23, "sizes": {str(10**20): 1}}).failure_model
 
     assert cohort_of(model).shocks(0).nodes(0) == frozenset(range(12))
     assert model.mtbf_s == pytest.approx(1 / (1 / (100 * HOUR) + 1 / (400 * HOUR)))
 
 
-def test_bursts_move_no_life_and_sizes_no_burst() -> None:
+def test_bursts_move_no_life_and_sizes_no_burst():
     alone, beside = (cohort_of(scenario(each).failure_model, 7).lives for each in (None, BURSTS))
     others = shocks(sizes={"1": 1})
 
@@ -215,7 +214,7 @@ def test_bursts_move_no_life_and_sizes_no_burst() -> None:
     assert [others.at_s(i) for i in range(20)] == [shocks().at_s(i) for i in range(20)]
 
 
-def test_bursts_have_streams_of_their_own() -> None:
+def test_bursts_have_streams_of_their_own():
     """In units of their means, lives and gaps of one stream would be the same numbers."""
     drawn = cohort_of(scenario(BURSTS).failure_model).lives
     gaps = np.diff([0.0, *(shocks().at_s(i) for i in range(12))]) / (400 * HOUR / 3)
@@ -228,7 +227,7 @@ def test_bursts_have_streams_of_their_own() -> None:
 
 
 @pytest.mark.slow
-def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
+def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process():
     model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
     # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
     runs = [
@@ -256,7 +255,7 @@ def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> Non
 
 
 @pytest.mark.slow
-def test_bursts_of_one_node_are_shorter_lives() -> None:
+def test_bursts_of_one_node_are_shorter_lives():
     """A node has a burst every 400 h x 4 nodes of its rack: 1 / (1/1200 + 1/1600) h = 685.7 h."""
     burst = scenario(BURSTS | {"sizes": {"1": 1}}).failure_model
     short = scenario(mean=f"{1 / (1 / 1200 + 1 / 1600)!r} h").failure_model
@@ -281,9 +280,7 @@ def test_bursts_of_one_node_are_shorter_lives() -> None:
 @pytest.mark.parametrize(
     ("servers", "trainers", "rack"), [(3, 5, 4), (4, 4, 4), (3, 6, 4), (5, 0, 4), (2, 8, 7)]
 )
-def test_means_are_those_of_all_nodes_that_can_be_chosen(
-    servers: int, trainers: int, rack: int
-) -> None:
+def test_means_are_those_of_all_nodes_that_can_be_chosen(servers, trainers, rack):
     """Every subset of every rack, with exact fractions. (3, 5, 4): only rack 0 has servers."""
     weights = {1: Fraction(1, 4), 2: Fraction(1, 2), 4: Fraction(1, 4)}
     nodes = range(servers + trainers)
@@ -302,7 +299,7 @@ def test_means_are_those_of_all_nodes_that_can_be_chosen(
     bursts = BURSTS | {"rack": rack, "sizes": {str(k): 8 * float(w) for k, w in weights.items()}}
     model = scenario(bursts, servers, trainers).failure_model
 
-    def mean(of: dict[tuple[int, ...], int]) -> float:
+    def mean(of):
         return float(sum(rate * of[each] for each, rate in rates.items()) / total)
 
     assert model.mtbf_s == pytest.approx(HOUR / float(total), rel=1e-12)
@@ -312,7 +309,7 @@ def test_means_are_those_of_all_nodes_that_can_be_chosen(
     assert model.mean_hit == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
 
 
-def test_weights_as_large_as_floats_are_weights() -> None:
+def test_weights_as_large_as_floats_are_weights():
     shares = Bursts.model_validate(BURSTS | {"sizes": {"1": 1e308, "2": 1e308, "3": 0}}).shares()
 
     assert shares == {1: 0.5, 2: 0.5, 3: 0.0}
@@ -333,9 +330,7 @@ class Fixed(FailureModel):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("during_recovery", [True, False])
-def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
-    policy: str, during_recovery: bool
-) -> None:
+def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(policy, during_recovery):
     """A log with the bursts in it is the same to a job, down to those that hit nodes in repair."""
     keys = {"mean": "1e24 s", "during_recovery": during_recovery}
     bursts = scenario(BURSTS | {"mean": "10 h"}, **keys)
@@ -364,22 +359,21 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     file = tmp_path / "job.toml"
     file.write_text(scenario(BURSTS).to_toml(), encoding="utf-8")
     return file
 
 
-def test_keys_of_bursts_can_be_set(path: Path) -> None:
+def test_keys_of_bursts_can_be_set(path):
     sets = ['failures.bursts.mean="100 d"', "failures.bursts.sizes.2=0.5"]
     bursts = cprsim.load_scenario(path, sets).failures.bursts
 
-    assert bursts is not None
     assert bursts.mean_s == 100 * 86400
     assert bursts.sizes == {2: 0.5, 3: 0.15, 4: 0.05}
 
 
-def test_another_law_keeps_bursts_and_another_source_drops_them(path: Path) -> None:
+def test_another_law_keeps_bursts_and_another_source_drops_them(path):
     law = ["failures.distribution=weibull", "failures.shape=0.7"]
     kept = cprsim.load_scenario(path, law).failures
 
@@ -388,7 +382,7 @@ def test_another_law_keeps_bursts_and_another_source_drops_them(path: Path) -> N
     assert cprsim.load_scenario(path, ["failures.exactly=2"]).failures.bursts is None
 
 
-def test_more_lives_than_can_be_drawn_are_told() -> None:
+def test_more_lives_than_can_be_drawn_are_told():
     with pytest.raises(ScenarioError) as error:
         scenario(servers=1_000_000, trainers=1_000_000, mean="1000000 h")
 

@@ -54,7 +54,7 @@ def test_a_frailty_of_none_changes_no_bit():
 
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
-def test_none_gives_the_numbers_from_before_there_were_frailties(engine: str):
+def test_none_gives_the_numbers_from_before_there_were_frailties(engine):
     """Frozen at commit 689adb0, the last without them."""
     law = {"distribution": "weibull", "shape": 0.7, "mean": "12 h", "frailty": 0.0}
     at_hand = Scenario(**scenario().mapping() | {"failures": law | {"per": "node"}})
@@ -128,7 +128,7 @@ def test_bad_machines_leave_and_bad_places_stay():
 
 
 @pytest.mark.parametrize("excluded", [1, 3, 200])
-def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded: int):
+def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded):
     """Of m exponential factors the jth largest has the mean 1/j + ... + 1/m (A. Rényi, 1953)."""
     m = NODES + excluded
     worst = sum(sum(1 / i for i in range(j, m + 1)) for j in range(1, excluded + 1))
@@ -140,7 +140,7 @@ def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded: int):
 
 @pytest.mark.parametrize("variance", [0.1, 5.0])
 @pytest.mark.parametrize("excluded", [30, 1000])
-def test_the_mean_without_many_is_what_is_drawn(variance: float, excluded: int):
+def test_the_mean_without_many_is_what_is_drawn(variance, excluded):
     """By 4,000 draws of all, within 4 standard errors."""
     rng = np.random.default_rng(1)
     drawn = rng.gamma(1 / variance, variance, (4000, NODES + excluded))
@@ -179,7 +179,7 @@ def test_those_left_out_are_the_worst():
 
 
 @pytest.mark.parametrize("more", [{}, {"frailty_of": "machine"}, {"exclude_worst": 2}])
-def test_shared_draws_are_the_same(more: dict[str, Any]):
+def test_shared_draws_are_the_same(more):
     model = scenario(frailty=0.7, distribution="weibull", shape=0.6, **more).failure_model
     shared = SharedDraws()
 
@@ -191,7 +191,7 @@ def test_shared_draws_are_the_same(more: dict[str, Any]):
 
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
-def test_the_worst_of_a_log_are_left_out_in_both_engines(tmp_path, engine: str):
+def test_the_worst_of_a_log_are_left_out_in_both_engines(tmp_path, engine):
     rows = [
         f"8,8,{i % 8 if i % 3 else 5},1/{1 + i // 4}/2004 {5 * i % 24}:{10 + i},\n"
         for i in range(40)

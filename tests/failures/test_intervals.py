@@ -1,7 +1,6 @@
 """Files of durations."""
 
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,49 +14,33 @@ from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.source import recognised
 
 
-def rows_of(path: Path) -> list[tuple[float, bool]]:
-    intervals = read_intervals(path)
-    return list(zip(intervals.durations_s.tolist(), intervals.observed.tolist(), strict=True))
-
-
 @given(st.lists(st.tuples(st.floats(0, allow_infinity=False), st.booleans()), min_size=1))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "written.csv"
     path.write_text("".join(f"{duration!r},{int(not seen)}\n" for duration, seen in rows))
 
-    assert rows_of(path) == rows
+    found = read_intervals(path)
+    assert [*zip(found.durations_s, found.observed, strict=True)] == rows
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("reader", "text"),
     [
-        "part,time,dead\na,5,TRUE\n\nb,7,FALSE\n",
-        "Life;Censored;part\n5 h;1;a\n7;no;b\n",
-        "duration\tevent_observed\n5\t1\n",
-        "time,node,observed\n,3,0\n5,3,yes\n",
+        ("intervals", "part,time,dead\na,5,TRUE\n\nb,7,FALSE\n"),
+        ("intervals", "Life;Censored;part\n5 h;1;a\n7;no;b\n"),
+        ("intervals", "duration\tevent_observed\n5\t1\n"),
+        ("intervals", "time,node,observed\n,3,0\n5,3,yes\n"),
+        ("csv", "time,node\n5,1\n"),
+        ("csv", "time_s,node,dead\n5,1,1\n"),
+        ("csv", "time,node,dead\n2026-05-03,1,1\n"),
+        ("csv", "time,node,censored_by\n5,1,1\n"),
     ],
 )
-def test_a_table_of_lives_is_known_by_how_they_ended(tmp_path, text):
-    path = tmp_path / "lives.csv"
+def test_a_table_of_lives_is_known_by_how_they_ended(tmp_path, reader, text):
+    path = tmp_path / "table.csv"
     path.write_text(text)
 
-    assert recognised(path) == "intervals"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "time,node\n5,1\n",
-        "time_s,node,dead\n5,1,1\n",
-        "time,node,dead\n2026-05-03,1,1\n",
-        "time,node,censored_by\n5,1,1\n",
-    ],
-)
-def test_a_table_of_failures_is_none_of_lives(tmp_path, text):
-    path = tmp_path / "log.csv"
-    path.write_text(text)
-
-    assert recognised(path) == "csv"
+    assert recognised(path) == reader
 
 
 def test_a_law_of_lives_is_one_of_nodes(tmp_path):

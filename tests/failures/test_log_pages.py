@@ -65,7 +65,8 @@ def test_the_example_is_read_as_the_page_says(reader):
 
     if reader == "csv":
         columns = dict(re.findall(r'--(time|node|end)-column ("[^"]+"|\S+)', section(reader)))
-        log = cli_columns(name, columns)
+        named = {key: value.strip('"') for key, value in columns.items()}
+        log = LogSource.from_options(name, columns=named).failures()
         assert len(log) == HOLDS[reader]
         return
     assert recognised(name) == reader
@@ -73,11 +74,6 @@ def test_the_example_is_read_as_the_page_says(reader):
         assert len(read_intervals(name).durations_s) == HOLDS[reader]
     else:
         assert len(read_log(name, reader)) == HOLDS[reader]
-
-
-def cli_columns(name: str, columns: dict[str, str]):
-    named = {key: value.strip('"') for key, value in columns.items()}
-    return LogSource.from_options(name, columns=named).failures()
 
 
 @pytest.mark.parametrize("reader", NAMES)
@@ -97,7 +93,7 @@ def test_the_command_of_the_page_runs_on_a_log_of_that_kind(reader, capsys):
     assert "intervals are 95 %" in capsys.readouterr().out
 
 
-def test_every_page_has_the_lists_that_readers_go_by() -> None:
+def test_every_page_has_the_lists_that_readers_go_by():
     assert ", ".join(WORDS["xid"]) in PAGE
     for words in (*WORDS["slurm"].values(), *WORDS["reasons"].values()):
         assert ", ".join(f"`{word}`" for word in words) in " ".join(PAGE.split())

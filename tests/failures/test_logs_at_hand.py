@@ -27,7 +27,6 @@ LOGS = (
     "stepfun_faults/fault_trace_dev.json.gz",
     "titan_gpu/gc_summary_loc.csv.gz",
 )
-SPOT = "spot_preemption/skypilot_spot_traces.tar.xz"
 #: And those that are none; a folder that is new belongs to either.
 OTHERS = (
     "dlrm_locality_stats/locality_stats_2021.txt",
@@ -38,10 +37,6 @@ OTHERS = (
     "gowalla_1m/valid.txt.xz",
     "mlperf_storage_v3_ckpt/ckpt_dev.csv",
 )
-
-
-#: Folders of logs that readers do not take yet, or take wrongly.
-NOT_YET = ("goodput_job_log", "log_cases", "philly_jobs")
 
 
 def there(name: str) -> Path:
@@ -62,15 +57,6 @@ def counted(name: str, text: str) -> int:
     if folder == "stepfun_faults":
         return sum(each["event_type"] == "fault_start" for each in json.loads(text))
     return sum(row["dead"] == "TRUE" for row in csv.DictReader(io.StringIO(text)))  # Titan
-
-
-def test_there_is_no_other_file():
-    if not SHARED.exists():
-        pytest.skip("needs the shared data")
-    found = {str(path.relative_to(SHARED)) for path in SHARED.rglob("*.*") if path.is_file()}
-    known = {name for name in found if not name.endswith(".md") and not name.startswith(NOT_YET)}
-
-    assert known == {*LOGS, SPOT, *OTHERS}
 
 
 @pytest.mark.parametrize("name", [LOGS[0], *LOGS[4:]])
@@ -104,11 +90,6 @@ def test_lanl_lists_its_systems_and_each_is_read():
     for system, failures in known.items():
         assert f"{system} (" in str(caught.value)
         assert len(LogSource.from_options(path, system=system).failures()) == failures
-
-
-def test_an_archive_is_told_as_such():
-    with pytest.raises(LogError, match=r"is an archive; unpack it and name one of its files$"):
-        cprsim.fit(there(SPOT))
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -64,13 +64,6 @@ def error_of(name: str, reader: str, system: int | None = None) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.reader}-{case.error[4:60]}")
-def test_a_malformed_log_is_one_line(case: Case) -> None:
-    case.place()
-
-    assert error_of("log", case.reader, case.system) == case.error
-
-
 def test_every_reader_has_malformed_logs() -> None:
     assert {case.reader for case in CASES} == {*EVERY}
 

@@ -9,12 +9,12 @@ import pytest
 import cprsim
 from cprsim.failures.hits import Hit
 from cprsim.failures.logs.traces import read_lanl
+from cprsim.failures.presets import PRESETS
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
-
-LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"
-LANL_CSV = LANL / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
-needs_lanl = pytest.mark.skipif(not LANL_CSV.exists(), reason=f"needs the LANL log, {LANL_CSV}")
+from cprsim.survival.fitted_laws import fit as fit_law
+from tests.survival.cases import HOUR, LANL, needs_lanl, needs_titan, titan_lives
 
 
 def scenario(failures: dict, servers: int = 8, trainers: int = 4) -> cprsim.Scenario:
@@ -28,7 +28,7 @@ def scenario(failures: dict, servers: int = 8, trainers: int = 4) -> cprsim.Scen
 
 
 def lanl(system: int = 20, servers: int = 8, trainers: int = 4, **keys: object) -> cprsim.Scenario:
-    failures = {"trace": str(LANL_CSV), "reader": "lanl", "system": system, **keys}
+    failures = {"trace": str(LANL), "reader": "lanl", "system": system, **keys}
     return scenario(failures, servers, trainers)
 
 
@@ -97,14 +97,14 @@ def test_a_lanl_replication_is_a_draw_of_nodes_and_start() -> None:
     assert a.hits == again.hits
     assert a.times_s != b.times_s
     assert 0 <= a.times_s[0] < a.times_s[-1] < a.period_s
-    assert a.period_s == read_lanl(LANL_CSV, 20).part((0.5, 1)).span_s
+    assert a.period_s == read_lanl(LANL, 20).part((0.5, 1)).span_s
 
 
 @needs_lanl
 def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
     """Mean failures of k random nodes over the whole circle: rows x k / population."""
     model = lanl(servers=200, trainers=56, window="0.5:1").failure_model
-    log = read_lanl(LANL_CSV, 20).part((0.5, 1))
+    log = read_lanl(LANL, 20).part((0.5, 1))
     # Sampling without replacement: the variance of the mean is that of per-node counts.
     per_node = np.bincount(log.nodes, minlength=log.population)
     k, n = 256, log.population
@@ -133,7 +133,7 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
     """On a circle with uniform starts the failures of a fixed day count as anywhere else."""
     model = lanl(servers=512, trainers=0, window="0.5:1").failure_model
     firsts = np.sort([model.timeline(1, i).times_s[0] for i in range(300)])
-    gaps = np.diff(np.unique(read_lanl(LANL_CSV, 20).part((0.5, 1)).times_s))
+    gaps = np.diff(np.unique(read_lanl(LANL, 20).part((0.5, 1)).times_s))
     # Residual time to the next failure from a uniform instant: E = sum gap^2 / (2 sum gap).
     mean = (gaps**2).sum() / (2 * gaps.sum())
     second = (gaps**3).sum() / (3 * gaps.sum())
@@ -161,3 +161,85 @@ def test_shares_and_weights_come_back_from_a_file(keys: dict) -> None:
     first = scenario({"distribution": "exponential", "mean": "5 h", **keys}, trainers=0)
 
     assert cprsim.Scenario(**first.mapping()) == first
+
+
+# --- Presets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_all_that_a_scenario_needs(name):
+    found = scenario({"preset": name})
+
+    assert 0 < found.failure_model.mtbf_s < float("inf")
+    assert len(PRESETS[name].source) > 40
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_resolved_scenario_has_the_preset_and_its_keys(name):
+    mapping = scenario({"preset": name}).mapping()
+
+    assert mapping["failures"]["preset"] == name
+    assert mapping["failures"]["distribution"] == PRESETS[name].keys["distribution"]
+    assert cprsim.Scenario(**mapping).mapping() == mapping
+
+
+def test_what_stands_beside_a_preset_wins():
+    failures = scenario({"preset": "cpr-production", "mean": "14 h"}).failures
+
+    assert (failures.mean_s, failures.shape) == (14 * HOUR, 0.675)
+
+
+def test_the_cpr_law_has_the_published_medians():
+    """Means of 14 and 30 h, medians of 8 and 17 h: within 1 %."""
+    for mean, median in (("14 h", 8.0), ("30 h", 17.0)):
+        law = scenario({"preset": "cpr-production", "mean": mean}).failures.law
+        assert law.survival([median * HOUR])[0] == pytest.approx(0.5, abs=0.005)
+
+
+@pytest.mark.parametrize(("name", "rate"), [("rsc-1", 6.50), ("rsc-2", 2.34)])
+def test_meta_s_clusters_fail_as_often_as_published(name, rate):
+    model = scenario({"preset": name}).failure_model
+
+    assert 1000 * 86400 / (model.mtbf_s * 12) == pytest.approx(rate, rel=1e-5)
+
+
+def test_a_preset_can_be_set_over_a_law_and_a_law_over_a_preset():
+    law = {"failures": {"distribution": "gamma", "mean": "5 h", "shape": 2.0, "per": "job"}}
+    apply_override(law, "failures.preset=lanl-20")
+    assert law["failures"] == {"preset": "lanl-20"}
+
+    apply_override(law, "failures.distribution=exponential")
+    assert law["failures"] == {"distribution": "exponential"}
+
+    other = {"failures": {"preset": "lanl-20"}}
+    apply_override(other, "failures.exactly=2")
+    assert other["failures"] == {"exactly": 2}
+
+
+def test_a_mean_can_be_set_beside_a_preset():
+    mapping = {"failures": {"preset": "lanl-20"}}
+    apply_override(mapping, "failures.mean=5 h")
+
+    assert scenario(mapping["failures"]).failures.mean_s == 5 * HOUR
+
+
+@needs_lanl
+@pytest.mark.parametrize(
+    ("name", "system", "window"), [("lanl-20", 20, "0.5:1"), ("lanl-18", 18, None)]
+)
+def test_the_lanl_laws_are_what_fit_finds(name, system, window):
+    best = cprsim.fit(LANL, "lanl", system, window=window).best.law
+    failures = scenario({"preset": name}).failures
+
+    assert failures.distribution == best.distribution
+    assert failures.mean_s == pytest.approx(best.expected_s, rel=1e-5)
+    assert failures.shape == pytest.approx(best.shape, rel=1e-5)
+
+
+@needs_titan
+def test_the_titan_law_is_what_fit_finds():
+    gamma = fit_law(titan_lives("old"), "gamma").law
+    failures = scenario({"preset": "titan-old"}).failures
+
+    assert failures.mean_s == pytest.approx(gamma.expected_s, rel=1e-5)
+    assert failures.shape == pytest.approx(gamma.shape, rel=1e-5)

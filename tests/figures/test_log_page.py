@@ -79,16 +79,16 @@ def kind_of(axes: Axes) -> str:
 
 
 @pytest.mark.parametrize("case", LOGS)
-def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
+def test_a_page_has_the_panels_whose_data_the_log_has(case):
     assert [kind_of(axes) for axes in panels(case)[2:]] == PANELS[case]
 
 
-def test_in_one_column_of_a_paper_every_text_can_be_read() -> None:
+def test_in_one_column_of_a_paper_every_text_can_be_read():
     with look(width="3.3in", font="serif"):
         boxes_apart(rendered(cprsim.fit(log_of(**LOGS["all"])).figure()))
 
 
-def test_repairs_are_the_kaplan_meier_curve() -> None:
+def test_repairs_are_the_kaplan_meier_curve():
     axes, fitted = panel("all", "outage"), cprsim.fit(log_of(**LOGS["all"]))
     curve = KaplanMeier.from_sample(fitted.repairs.sample)
     line = axes.lines[0]
@@ -98,7 +98,7 @@ def test_repairs_are_the_kaplan_meier_curve() -> None:
     assert any(text.startswith("Half of the outages are over after ") for text in said)
 
 
-def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
+def test_bars_are_the_causes_and_the_title_says_the_commonest():
     axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
     counts = sorted(fitted.causes.values(), reverse=True)
     assert [bar.get_width() for bar in axes.containers[0]] == counts
@@ -114,7 +114,7 @@ def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
 # How unevenly nodes fail
 
 
-def test_shares_on_the_worst_nodes_by_hand() -> None:
+def test_shares_on_the_worst_nodes_by_hand():
     log = FailureLog(
         np.arange(10.0), np.array([3, 3, 3, 3, 3, 1, 1, 1, 0, 2]), 0.0, 9.0, population=5
     )
@@ -130,7 +130,7 @@ def test_shares_on_the_worst_nodes_by_hand() -> None:
     assert node_failures(unknown).unseen == 1
 
 
-def test_alike_nodes_lie_within_the_band_of_chance() -> None:
+def test_alike_nodes_lie_within_the_band_of_chance():
     """Of 60 samples of alike nodes 3 are outside at a point, within four standard errors, 6.8."""
     rng, outside = np.random.default_rng(6), 0
     for _ in range(60):

@@ -33,15 +33,11 @@ from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 from tests.figures import (
     test_answer,
-    test_breakdown,
+    test_bars,
+    test_cells,
     test_curves,
-    test_ladder,
     test_log_page,
-    test_lost_rows,
-    test_mtbf,
-    test_pareto,
-    test_phase,
-    test_robust,
+    test_measured,
     test_survival,
 )
 from tests.figures.answers import CASES as ANSWERS
@@ -56,12 +52,12 @@ FLEET = pd.DataFrame(
         for percentile in (50, 75, 95)
     ]
 )
-OUTLIER = test_breakdown.table(
+OUTLIER = test_bars.table(
     {
-        "full": test_breakdown.policy(0.0005, save=0.01, lost=0.004),
-        "slow": test_breakdown.policy(0.01, save=0.1, slowdown=0.5),
-        "cpr": test_breakdown.policy(0.0005, learning=0.003, save=0.011),
-        "other": test_breakdown.policy(0.0005, save=0.012),
+        "full": test_bars.policy(0.0005, save=0.01, lost=0.004),
+        "slow": test_bars.policy(0.01, save=0.1, slowdown=0.5),
+        "cpr": test_bars.policy(0.0005, learning=0.003, save=0.011),
+        "other": test_bars.policy(0.0005, save=0.012),
     }
 )
 
@@ -86,21 +82,21 @@ def shown(name: str) -> Figure:
 #: Each picture of the gallery, of a small table.
 DRAWN: dict[str, Callable[[], Figure]] = {
     "survival": partial(test_survival.drawn, "ten"),
-    "mtbf-scaling": partial(test_mtbf.drawn, "doublings"),
+    "mtbf-scaling": partial(test_measured.drawn_mtbf, "doublings"),
     "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
-    "policy-breakdown": partial(test_breakdown.drawn, "three"),
+    "policy-breakdown": partial(test_bars.drawn_bars, "three"),
     "failure-causes": lambda: failures_by_cause(CAUSES, "A job"),
     "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
-    "ett-ladder": partial(test_ladder.drawn, "three"),
+    "ett-ladder": partial(test_bars.drawn_ladder, "three"),
     "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
-    "pareto": partial(test_pareto.drawn, "all"),
-    "robust": partial(test_robust.drawn, "all"),
+    "pareto": partial(test_answer.drawn_pareto, "all"),
+    "robust": partial(test_cells.drawn_robust, "all"),
     "scaling": partial(test_curves.drawn, "scaling"),
     "sensitivity": partial(test_curves.drawn, "sensitivity"),
     "interval": partial(test_curves.drawn, "interval"),
     "tradeoff": partial(test_curves.drawn, "tradeoff"),
-    "rows": partial(test_lost_rows.drawn, "2 skews"),
-    "phase": partial(test_phase.drawn, "square"),
+    "rows": partial(test_measured.drawn_rows, "2 skews"),
+    "phase": partial(test_cells.drawn_phase, "square"),
     "ecrm-overhead": partial(test_curves.drawn, "ecrm-overhead"),
     "ecrm-recovery": partial(test_curves.drawn, "ecrm-recovery"),
     "pls-accuracy": partial(shown, "pls-accuracy"),
@@ -128,37 +124,31 @@ def anew(name: str) -> Figure:
     return figure
 
 
-def test_every_picture_is_looked_at() -> None:
+def test_every_picture_is_looked_at():
     assert DRAWN.keys() == PICTURES.keys()
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_no_text_is_cut_too_small_or_covers_another(name: str) -> None:
-    boxes_apart(drawn(name))
-
-
-#: Of each file of tests, what draws its made-up tables, and their names.
+#: What draws made-up tables, and their names.
 CASES = {
-    test_answer: test_answer.CASES,
-    test_breakdown: test_breakdown.CASES,
-    test_curves: test_curves.DRAWN,
-    test_ladder: test_ladder.CASES,
-    test_log_page: test_log_page.LOGS,
-    test_lost_rows: test_lost_rows.CASES,
-    test_mtbf: test_mtbf.CASES,
-    test_pareto: test_pareto.CASES,
-    test_phase: test_phase.CASES,
-    test_robust: test_robust.CASES,
-    test_survival: test_survival.SAMPLES,
+    test_answer.drawn_answer: ANSWERS,
+    test_answer.drawn_pareto: ANSWERS,
+    test_bars.drawn_bars: test_bars.BARS,
+    test_bars.drawn_ladder: test_bars.LADDERS,
+    test_cells.drawn_phase: test_cells.PHASES,
+    test_cells.drawn_robust: test_cells.ROBUST,
+    test_curves.drawn: test_curves.DRAWN,
+    test_log_page.drawn: test_log_page.LOGS,
+    test_measured.drawn_mtbf: test_measured.MTBFS,
+    test_measured.drawn_rows: test_measured.ROWS,
+    test_survival.drawn: test_survival.SAMPLES,
 }
 
 
 @pytest.mark.parametrize(
-    ("draw", "case"), [(module.drawn, case) for module, cases in CASES.items() for case in cases]
+    ("draw", "case"),
+    [(draw, case) for draw, cases in ({drawn: DRAWN} | CASES).items() for case in cases],
 )
-def test_no_text_of_an_odd_table_is_cut_or_covers_another(
-    draw: Callable[[str], Figure], case: str
-) -> None:
+def test_no_text_is_cut_too_small_or_covers_another(draw, case):
     boxes_apart(draw(case))
 
 
@@ -173,7 +163,7 @@ def in_a_column(name: str) -> tuple[Figure, list[str], float]:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_in_one_column_of_a_paper_every_text_can_be_read(name: str) -> None:
+def test_in_one_column_of_a_paper_every_text_can_be_read(name):
     figure, _, _ = in_a_column(name)
     assert figure.get_figwidth() == 3.3
     boxes = boxes_apart(figure)
@@ -181,7 +171,7 @@ def test_in_one_column_of_a_paper_every_text_can_be_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_without_words_it_is_lower_and_they_make_the_caption(name: str) -> None:
+def test_without_words_it_is_lower_and_they_make_the_caption(name):
     figure, caption, before_in = in_a_column(name)
     assert "" not in caption
     assert not set(caption) & set(words(figure))
@@ -189,7 +179,7 @@ def test_without_words_it_is_lower_and_they_make_the_caption(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_what_the_user_has_set_wins(name: str) -> None:
+def test_what_the_user_has_set_wins(name):
     theirs = {"font.family": "monospace", "figure.figsize": (6.0, 9.0), "savefig.dpi": 50.0}
     with mpl.rc_context(theirs):
         before = dict(mpl.rcParams)
@@ -201,11 +191,11 @@ def test_what_the_user_has_set_wins(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", one_of_each(("policy-breakdown", "phase", "tradeoff"), DRAWN))
-def test_the_same_table_gives_the_same_bytes(name: str) -> None:
+def test_the_same_table_gives_the_same_bytes(name):
     assert save_bytes(anew(name), "svg") == save_bytes(anew(name), "svg")
 
 
-def test_sizes_of_text_follow_the_users() -> None:
+def test_sizes_of_text_follow_the_users():
     with mpl.rc_context({"font.size": 12.0, "axes.prop_cycle": mpl.cycler(color=["#123456"])}):
         figure = breakdown(OUTLIER, "")
     small = {text.get_fontsize() for text in figure.axes[0].get_xticklabels()}
@@ -213,7 +203,7 @@ def test_sizes_of_text_follow_the_users() -> None:
     assert to_rgb(figure.axes[0].patches[0].get_facecolor()) == to_rgb("#123456")
 
 
-def test_text_in_svg_is_text_and_fonts_are_in_the_pdf() -> None:
+def test_text_in_svg_is_text_and_fonts_are_in_the_pdf():
     svg = save_bytes(breakdown(OUTLIER, "A job"), "svg").decode()
     assert ">Time lost</text>" in svg
     pdf = save_bytes(breakdown(OUTLIER, "A job"), "pdf")
@@ -222,7 +212,7 @@ def test_text_in_svg_is_text_and_fonts_are_in_the_pdf() -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_no_bars_by_cause_on_a_log_axis_and_none_is_cut(name: str) -> None:
+def test_no_bars_by_cause_on_a_log_axis_and_none_is_cut(name):
     for axes in drawn(name).axes:
         stacked = [each for each in axes.containers if each.get_label() in CAUSE_LABELS.values()]
         if stacked:
@@ -241,7 +231,7 @@ ONE_PANEL = {name for name, each in PICTURES.items() if each.one_axes}
 
 
 @pytest.mark.parametrize("name", ["policy-accuracy", "predicted-measured", "ecrm-overhead"])
-def test_a_picture_of_one_panel_is_drawn_on_axes_of_the_users(name: str) -> None:
+def test_a_picture_of_one_panel_is_drawn_on_axes_of_the_users(name):
     mine = Figure(figsize=(4, 3), layout="constrained")
     left, right = mine.subplots(1, 2)
     assert PICTURES[name].figure(ax=right) is mine
@@ -252,14 +242,14 @@ def test_a_picture_of_one_panel_is_drawn_on_axes_of_the_users(name: str) -> None
     assert name in ONE_PANEL
 
 
-def test_a_picture_of_several_panels_takes_no_axes() -> None:
+def test_a_picture_of_several_panels_takes_no_axes():
     axes = Figure().subplots()
     with pytest.raises(UsageError, match="figure scaling: takes no ax"):
         PICTURES["scaling"].figure(ax=axes)
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_numbers_on_axes_have_a_unit(name: str) -> None:
+def test_numbers_on_axes_have_a_unit(name):
     figure = drawn(name)
     beside = [heading(figure), notes(figure)]
     for axes in figure.axes:
@@ -271,8 +261,8 @@ def test_numbers_on_axes_have_a_unit(name: str) -> None:
                 assert any(UNIT.search(each) for each in said), (bare, said)
 
 
-def test_what_is_found_is_true_of_the_intervals() -> None:
-    policy, table = test_breakdown.policy, test_breakdown.table
+def test_what_is_found_is_true_of_the_intervals():
+    policy, table = test_bars.policy, test_bars.table
     apart = table({"full": policy(0.001, save=0.084), "cpr": policy(0.001, 0.02, save=0.006)})
     near = table({"a": policy(0.001, save=0.02), "b": policy(0.001, save=0.0215)})
     some = table({**near.to_dict("index"), "c": policy(0.001, save=0.09)})
@@ -288,8 +278,8 @@ def test_what_is_found_is_true_of_the_intervals() -> None:
     assert breakdown_finding(apart.iloc[:1]) == "full loses 8.40 % of the time"
 
 
-def test_a_law_that_is_far_off_is_no_good_fit() -> None:
-    def title(durations: np.ndarray) -> str:
+def test_a_law_that_is_far_off_is_no_good_fit():
+    def title(durations):
         sample = Sample.complete(durations)
         return heading(log_page(sample, fit_all(sample), "log"))
 
@@ -301,7 +291,7 @@ def test_a_law_that_is_far_off_is_no_good_fit() -> None:
     assert title(far).startswith("No law is within 10.0 % of the log; ")
 
 
-def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic() -> None:
+def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic():
     sample = Sample.complete(np.random.default_rng(5).gamma(2.0, 3600.0, 400))
     best, *others = fit_all(sample)
     figure = log_page(sample, [others[0], best, *others[1:]], "log")
@@ -310,7 +300,7 @@ def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic() -> N
     assert heading(figure).startswith(f"{law} is taken, though not best by AIC: up to ")
 
 
-def test_no_line_breaks_within_a_number() -> None:
+def test_no_line_breaks_within_a_number():
     text = "loses 12.5 % of 1,024 h " * 4
     for letters in range(12, 40):
         found = [line.replace("\u00a0", " ") for line in wrapped(text, letters).split("\n")]
@@ -368,9 +358,7 @@ def apart(one: str, other: str, eyes: str) -> float:
 @pytest.mark.parametrize(
     ("eyes", "least"), [("all colours", 0.09), ("no red", 0.045), ("no green", 0.045)]
 )
-def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(
-    eyes: str, least: float
-) -> None:
+def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(eyes, least):
     others = [*CAUSE_COLOURS.values(), TRAINING_COLOUR, LEARNING_COLOUR]
     for system, colour in SYSTEM_COLOURS.items():
         for other in others:
@@ -379,7 +367,7 @@ def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(
         assert apart(SYSTEM_COLOURS[one], SYSTEM_COLOURS[other], eyes) >= least, (one, other)
 
 
-def test_systems_can_be_seen_on_light_and_dark_pages() -> None:
+def test_systems_can_be_seen_on_light_and_dark_pages():
     for system, colour in SYSTEM_COLOURS.items():
         if system != "full":  # is drawn in ink, which turns with the page
             luminance = float(linear(colour) @ [0.2126, 0.7152, 0.0722])
@@ -387,13 +375,13 @@ def test_systems_can_be_seen_on_light_and_dark_pages() -> None:
             assert (luminance + 0.05) / (0.0091 + 0.05) > 2.5, system
 
 
-def test_every_system_has_a_colour_and_a_marker_of_its_own() -> None:
+def test_every_system_has_a_colour_and_a_marker_of_its_own():
     shipped = {name for name in systems() if not name.startswith("test")}
     assert shipped <= SYSTEM_COLOURS.keys() == SYSTEM_MARKERS.keys()
     assert len({*SYSTEM_MARKERS.values()}) == len(SYSTEM_MARKERS)
 
 
-def test_a_policy_has_its_systems_colour_and_a_second_one_a_paler() -> None:
+def test_a_policy_has_its_systems_colour_and_a_second_one_a_paler():
     found = policy_colours({"a": "ecrm", "mine": "cpr-vanilla", "b": "ecrm", "x": "foreign"})
     assert found["a"] == SYSTEM_COLOURS["ecrm"]
     assert found["mine"] == SYSTEM_COLOURS["cpr-vanilla"]

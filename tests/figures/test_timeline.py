@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSES
-from cprsim.figures import save_bytes
 from cprsim.figures.style import WIDTH_IN
 from cprsim.figures.texts import percent
 from cprsim.figures.timeline import COLOURS, timeline, timelines
@@ -157,10 +156,3 @@ def test_long_names_touch_nothing(tmp_path: Any) -> None:
 
     drawn(timeline(history, "A title that goes on and on " * 8))
     drawn(timelines([history] * 3))
-
-
-def test_the_same_run_gives_the_same_bytes(tmp_path: Any) -> None:
-    history = played(FULL, tmp_path, (60.0, 1))
-    for format in ("png", "svg", "pdf"):
-        first, second = (save_bytes(timeline(history, "$x_1$ \u00e9"), format) for _ in range(2))
-        assert first == second

@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -59,16 +58,6 @@ FAINT = """
   return found;
 })()
 """
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a page did: addresses that it asked for, what the console said, and how wide it is."""
-
-    requests: list[str]
-    console: list[str]
-    width_px: int
-    screenshot: bytes
 
 
 class Tab:
@@ -129,14 +118,25 @@ class Tab:
         return base64.b64decode(shot["data"])
 
     @property
+    def width_px(self) -> int:
+        """How wide the page is."""
+        width_px: int = self.evaluate("document.documentElement.scrollWidth")
+        return width_px
+
+    @property
     def requests(self) -> list[str]:
         """Addresses that it asked for."""
-        return _requests(self.events)
+        sent = self._told("Network.requestWillBeSent")
+        return [each["request"]["url"] for each in sent]
 
     @property
     def console(self) -> list[str]:
         """What the console said."""
-        return _console(self.events)
+        names = ("Runtime.consoleAPI", "Runtime.exception", "Log.entryAdded")
+        return [json.dumps(each) for name in names for each in self._told(name)]
+
+    def _told(self, name: str) -> list[dict[str, Any]]:
+        return [each["params"] for each in self.events if each["method"].startswith(name)]
 
 
 #: Windows' numbers of keys, which the protocol wants.
@@ -165,29 +165,22 @@ class Browser:
 
     def tab(self, width_px: int) -> Tab:
         """A new tab of that width, which watches what its page does."""
-        tab = Tab(self, *self._attached())
+        target: str = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        tab = Tab(self, target, attached["sessionId"])
+        for domain in ("Network", "Runtime", "Log", "Page"):
+            tab.call(f"{domain}.enable")
         tab.resize(width_px)
         return tab
 
-    def _attached(self) -> tuple[str, str]:
-        """A new tab, and a session with it."""
-        target: str = self.call("Target.createTarget", url="about:blank")["targetId"]
-        session: str = self.call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
-        for domain in ("Network", "Runtime", "Log", "Page"):
-            self.call(f"{domain}.enable", session)
-        return target, session
-
-    def look(self, page: Path, width_px: int) -> Seen:
+    def look(self, page: Path, width_px: int) -> Tab:
         """Open a page in a tab of that width, and watch it until it is loaded."""
         tab = self.tab(width_px)
         tab.open(page.as_uri())
         tab.wait("document.readyState === 'complete'")
         # Scripts that wait have their turn; then whatever came has been told.
         tab.evaluate("new Promise(done => setTimeout(done, 200))")
-        width_px = tab.evaluate("document.documentElement.scrollWidth")
-        return Seen(tab.requests, tab.console, width_px, tab.screenshot())
+        return tab
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         """The answer to a command; what happens until it comes goes to its tab's events."""
@@ -212,25 +205,6 @@ class Browser:
         text, _, self._read_ahead = self._read_ahead.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
         return message
-
-
-def _of(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [each for each in events if each["method"].startswith(name)]
-
-
-def _requests(events: list[dict[str, Any]]) -> list[str]:
-    """Addresses that were asked for."""
-    sent = (e["params"] for e in events if e["method"] == "Network.requestWillBeSent")
-    return [each["request"]["url"] for each in sent]
-
-
-def _console(events: list[dict[str, Any]]) -> list[str]:
-    """What the console said."""
-    return [
-        json.dumps(e["params"])
-        for name in ("Runtime.consoleAPI", "Runtime.exception", "Log.entryAdded")
-        for e in _of(events, name)
-    ]
 
 
 def _high_pipe() -> list[int]:

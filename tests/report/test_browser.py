@@ -1,7 +1,6 @@
 """The page as a browser sees it: it asks nobody for anything, complains of nothing, and fits."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from cprsim.advice.advising import advise
 from cprsim.advice.robustness import robustness
 from cprsim.report import answer_page, outputs
 from cprsim.scenario import load_scenario
-from tests.report.browser import FAINT, Browser, browser, needs_chromium
+from tests.report.browser import FAINT, browser, needs_chromium
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "quickstart.toml"
 BAD = """<!DOCTYPE html><title>Bad</title><p style="width: 3000px">Wide</p>
@@ -22,7 +21,7 @@ pytestmark = [needs_chromium, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def chromium():
     with browser() as running:
         yield running
 
@@ -37,20 +36,20 @@ def of_answer() -> bytes | None:
 
 
 @pytest.fixture(scope="module", params=[of_run, of_answer])
-def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_bytes(request.param())
     return path
 
 
 @pytest.mark.parametrize("width_px", [1280, 400])
-def test_the_report_asks_nobody_and_fits(chromium: Browser, page: Path, width_px: int) -> None:
+def test_the_report_asks_nobody_and_fits(chromium, page, width_px):
     seen = chromium.look(page, width_px)
 
     assert [url for url in seen.requests if not url.startswith("data:")] == [page.as_uri()]
     assert seen.console == []
     assert seen.width_px == width_px  # what is wider scrolls in a box of its own
-    with Image.open(io.BytesIO(seen.screenshot)) as image:
+    with Image.open(io.BytesIO(seen.screenshot())) as image:
         assert image.width == width_px
         colours = {colour for _, colour in image.convert("RGB").getcolors(2**24) or ()}
     assert {(0, 114, 178), (213, 94, 0)} <= colours  # bars of saving and of lost computation
@@ -64,9 +63,7 @@ WIDE = """[...document.body.querySelectorAll("*")].filter((each) =>
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width_px", [1280, 400])
-def test_all_is_readable_light_and_dark(
-    chromium: Browser, page: Path, width_px: int, scheme: str
-) -> None:
+def test_all_is_readable_light_and_dark(chromium, page, width_px, scheme):
     tab = chromium.tab(width_px)
     tab.scheme(scheme)
     tab.open(page.as_uri())
@@ -88,7 +85,7 @@ def test_all_is_readable_light_and_dark(
     tab.close()
 
 
-def test_the_answer_is_seen_first_and_inputs_are_folded(chromium: Browser, page: Path) -> None:
+def test_the_answer_is_seen_first_and_inputs_are_folded(chromium, page):
     tab = chromium.tab(400)
     tab.open(page.as_uri())
     tab.wait("document.readyState === 'complete' && document.querySelector('summary') !== null")
@@ -104,7 +101,7 @@ def test_the_answer_is_seen_first_and_inputs_are_folded(chromium: Browser, page:
     tab.close()
 
 
-def test_a_page_that_does_otherwise_is_found_out(chromium: Browser, tmp_path: Path) -> None:
+def test_a_page_that_does_otherwise_is_found_out(chromium, tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(BAD, encoding="utf-8")
     seen = chromium.look(page, 400)

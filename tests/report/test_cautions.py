@@ -1,6 +1,5 @@
 """What is told beside numbers that rest on little."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def exponential(mean: str) -> cprsim.Scenario:
 
 
 @pytest.fixture
-def replayed(tmp_path: Path) -> cprsim.Scenario:
+def replayed(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("time_s,node\n40000,1\n100000,2\n")
     return scenario(trace=str(log))
@@ -50,7 +49,7 @@ def told(job: cprsim.Scenario, replications: int) -> list[str]:
 @pytest.mark.parametrize(
     ("repair", "spares", "said"), [("8 h", 0, True), ("8 h", 1, False), (None, 0, False)]
 )
-def test_repairs_that_win_over_the_time_to_reschedule_are_told(repair, spares, said) -> None:
+def test_repairs_that_win_over_the_time_to_reschedule_are_told(repair, spares, said):
     cause = {"name": "disk", "share": 1.0} | ({} if repair is None else {"repair": repair})
     failures = {"distribution": "exponential", "mean": "1 d", "causes": [cause]}
     cluster = {**JOB["cluster"], "spares": spares}
@@ -59,7 +58,7 @@ def test_repairs_that_win_over_the_time_to_reschedule_are_told(repair, spares, s
     assert len(found) == said
 
 
-def test_few_failures_are_told_with_how_many_there_were() -> None:
+def test_few_failures_are_told_with_how_many_there_were():
     rare = exponential("1000 d")
     met = int(cprsim.run(rare, replications=300, seed=1).of("full")["failures"].sum())
 
@@ -74,26 +73,23 @@ def test_few_failures_are_told_with_how_many_there_were() -> None:
     assert none.startswith("No failure in 3 replications: ± is too ")
 
 
-def test_enough_failures_and_none_at_all_are_no_reason_to_warn() -> None:
+def test_enough_failures_and_none_at_all_are_no_reason_to_warn():
     assert told(exponential("2 d"), 20) == []
     assert told(exponential("100 d"), 1) == []  # which has no ±
     assert told(scenario(exactly=0), 20) == []
     assert told(scenario(exactly=2), 3) == []  # of how many there are nothing is left to chance
 
 
-def test_a_log_that_is_replayed_is_one_history(replayed: cprsim.Scenario) -> None:
+def test_a_log_that_is_replayed_is_one_history(replayed, tmp_path):
     assert told(replayed, 5) == [AS_IT_STANDS, ENDS]
     advice = cprsim.advise(replayed, systems=["full", "partial"])
     assert [each for each in warning.warnings(advice) if each in (AS_IT_STANDS, ENDS)] == [
         AS_IT_STANDS,
         ENDS,
     ]
-
-
-def test_a_log_that_outlasts_the_job_has_an_end_that_nobody_meets(tmp_path: Path) -> None:
-    log = tmp_path / "log.csv"
+    # A log that outlasts the job has an end that nobody meets.
+    log = tmp_path / "long.csv"
     log.write_text("time_s,node\n40000,1\n1000000,2\n")
-
     assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS]
 
 
@@ -117,9 +113,7 @@ NIC = (
         ({"reschedule": "1 s", "save": "1 min", "load": "1 min"}, {}, [DETECT]),
     ],
 )
-def test_costs_that_are_not_given_are_named(
-    costs: dict[str, str], cluster: dict[str, str], missing: list[str]
-) -> None:
+def test_costs_that_are_not_given_are_named(costs, cluster, missing):
     job = cprsim.Scenario(
         **JOB
         | {
@@ -135,11 +129,9 @@ def test_costs_that_are_not_given_are_named(
     assert [each for each in advice.warnings if each in (RESCHEDULE, DETECT, NIC)] == missing
 
 
-def test_a_job_without_failures_needs_no_costs_of_them() -> None:
-    job = cprsim.Scenario(
-        **JOB | {"costs": {"save": "1 s", "load": "1 s"}, "failures": {"exactly": 0}}
-    )
-    assert told(job, 20) == []
+def test_a_job_without_failures_needs_no_costs_of_them():
+    job = JOB | {"costs": {"save": "1 s", "load": "1 s"}, "failures": {"exactly": 0}}
+    assert told(cprsim.Scenario(**job), 20) == []
 
 
 FAR = (
@@ -150,14 +142,14 @@ FAR = (
 
 
 @pytest.mark.parametrize(("mean", "off"), [("20 h", False), ("3 h", True)])
-def test_first_order_says_where_it_is_off(mean: str, off: bool) -> None:
+def test_first_order_says_where_it_is_off(mean, off):
     decision = cprsim.decide(exponential(mean), target_pls=0.1)
     shown = [line for line in decision_lines(decision) if line.startswith("This is first order")]
 
     assert shown == ([FAR] if off else [])
 
 
-def test_a_job_whose_saves_take_longer_than_its_mtbf_is_hopeless() -> None:
+def test_a_job_whose_saves_take_longer_than_its_mtbf_is_hopeless():
     decision = cprsim.decide(exponential("4 min"), target_pls=0.1)
 
     assert list(decision_lines(decision))[-1] == (
@@ -166,7 +158,7 @@ def test_a_job_whose_saves_take_longer_than_its_mtbf_is_hopeless() -> None:
     )
 
 
-def test_policies_that_exceed_the_memory_are_one_line() -> None:
+def test_policies_that_exceed_the_memory_are_one_line():
     tables = JOB | {
         "model": {"embedding": "20 GB", "optimizer": "adagrad"},
         "cluster": {"parameter_servers": 2, "memory": "30 GB"},

@@ -67,17 +67,23 @@ def test_a_single_policy_and_a_single_replication():
     )
 
 
+def test_policies_that_do_the_same_and_hopeless_ones_are_told():
+    alike = result({"a": [1000.0, 2000.0], "b": [1000.0, 2000.0 + 1e-9]}, {}, times=10)
+    hopeless = result({"a": [80_000.0], "b": [90_000.0]}, times=20)
+
+    assert conclusion(alike) == (
+        "Of 2 policies, a is the fastest: 1.50 % overhead; no other differs."
+    )
+    assert conclusion(hopeless).startswith(
+        "This job is hopeless under these policies. Of 2 policies, a is "
+    )
+
+
 def test_all_policies_that_lose_learning_leave_nothing_safe_to_name():
     found = result({"a": [1.0, 2.0], "b": [5.0, 9.0]}, {"a": 0.1, "b": 0.2}, times=10)
 
     assert conclusion(found).endswith("; it loses 10.00 % of the updates.")
     assert findings(found) == ["What lost updates do to accuracy isn't known: a and b."]
-
-
-def test_a_hopeless_job_is_the_headline():
-    found = conclusion(result({"a": [80_000.0], "b": [90_000.0]}, times=20))
-
-    assert found.startswith("This job is hopeless under these policies. Of 2 policies, a is ")
 
 
 def test_the_order_turns_below_a_best_that_loses_nothing():
@@ -106,14 +112,6 @@ def test_the_replication_that_is_shown_is_the_median():
     assert reference_policy(found) == "a"
     assert found.kept.median("a") == 3  # of 20 and 30 in the middle the lower
     assert found.kept.median("b") == 1
-
-
-def test_two_policies_that_do_the_same_are_told_to():
-    found = result({"a": [1000.0, 2000.0], "b": [1000.0, 2000.0 + 1e-9]}, {}, times=10)
-
-    assert (
-        conclusion(found) == "Of 2 policies, a is the fastest: 1.50 % overhead; no other differs."
-    )
 
 
 def test_who_ends_with_a_silent_fault_is_told_before_what_is_lost():

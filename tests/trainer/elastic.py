@@ -23,9 +23,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-import cprsim
 from cprsim.errors import CprsimError
 from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks
+from tests.trainer.jobs import job_of
 
 STEPS, DIM, EVERY, DENSE = 12, 2, 3, 7
 #: How the processes of a start end: with the right state, refused, otherwise.
@@ -146,14 +146,8 @@ class Job:
 
 
 def scenario(world, start):
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS},
-        model={"tables": [{"rows": each, "dim": DIM} for each in world.sizes(start)]},
-        cluster={"parameter_servers": world.shards, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={"it": {"system": world.policy, "interval": f"{EVERY} s"}},
-    )
+    policy = {"system": world.policy, "interval": f"{EVERY} s"}
+    return job_of(STEPS, world.sizes(start), DIM, world.shards, it=policy)
 
 
 def play(world, start, rank, folder, said):

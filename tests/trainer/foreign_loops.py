@@ -1,13 +1,11 @@
 """Loops as others write them, with hooks: `main(kind, folder, killed_at)`.
 
 `sparse-adam`: one EmbeddingBag a table, SparseAdam for tables, Adam with a cosine schedule and
-dropout for the rest. `script`: all in one long function, one optimiser for everything, batches by
-epoch, as training scripts of papers are. `accumulated`: a step is two batches. `loader`: batches of
+dropout for the rest. `accumulated`: a step is two batches. `loader`: batches of
 a DataLoader with workers, which shuffles, and dropout. Killed before STEP, if one is given; says
 where it began and a digest of all that it has learned.
 """
 
-import hashlib
 import itertools
 import os
 import signal
@@ -17,33 +15,16 @@ from pathlib import Path
 import torch
 from torch import nn
 
-import cprsim
 from cprsim.trainer import TablePart, TrainerHooks
+from tests.trainer.jobs import NoHooks, digest, job_of
 
 STEPS, BATCH, DIM, ROWS = 24, 16, 4, (60, 40)
-
-
-class NoHooks:
-    """The loop by itself."""
-
-    def restore(self):
-        return 0
-
-    def after_step(self, batch):
-        pass
 
 
 def hooks_of(adapter, folder):
     if folder is None:
         return NoHooks()
-    scenario = cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s"},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={"full": {"system": "full", "interval": "5 s"}},
-    )
+    scenario = job_of(STEPS, ROWS, DIM, full={"system": "full", "interval": "5 s"})
     return TrainerHooks(scenario, "full", adapter, folder, STEPS)
 
 
@@ -136,59 +117,6 @@ class SparseAdamLoop(Loop):
         return [*self.tables.parameters(), *self.top.parameters(), *kept]
 
 
-class ScriptLoop(Loop):
-    """One model, one optimiser for tables and MLP, two epochs of batches in one function."""
-
-    def __init__(self):
-        torch.manual_seed(0)
-        self.net = nn.Module()
-        self.net.emb = nn.ModuleList(nn.EmbeddingBag(n, DIM, mode="sum", sparse=True) for n in ROWS)
-        self.net.mlp = nn.Sequential(nn.Linear(2 * DIM, 1), nn.Sigmoid())
-        self.optimizer = torch.optim.Adagrad(self.net.parameters(), lr=0.05)
-
-    def shards(self):
-        of = self.optimizer.state
-        return {
-            n: [TablePart(n, each.weight, (of[each.weight]["sum"],))]
-            for n, each in enumerate(self.net.emb)
-        }
-
-    def dense(self):
-        return {"mlp": self.net.mlp, "sums": self}
-
-    def state_dict(self):
-        of = self.optimizer.state
-        return {"sums": [of[each]["sum"] for each in self.net.mlp.parameters()]}
-
-    def load_state_dict(self, state):
-        for each, found in zip(self.net.mlp.parameters(), state["sums"], strict=True):
-            self.optimizer.state[each]["sum"].copy_(found)
-
-    def train(self, hooks, killed_at):
-        first, epochs = hooks.restore(), 2
-        skip, a_epoch = first, STEPS // epochs
-        for epoch in range(epochs):
-            for j in range(a_epoch):
-                if epoch * a_epoch + j < skip:
-                    continue
-                killed_before(epoch * a_epoch + j, killed_at)
-                ids, labels = batch(j)  # the same in each epoch
-                self.update(ids, labels)
-                hooks.after_step(ids)
-        return first, self.learned()
-
-    def update(self, ids, labels):
-        looked = [table(i) for table, i in zip(self.net.emb, ids, strict=True)]
-        out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
-        self.optimizer.zero_grad()
-        nn.functional.mse_loss(out, labels).backward()
-        self.optimizer.step()
-
-    def learned(self):
-        sums = [of["sum"] for of in self.optimizer.state.values()]
-        return [*self.net.parameters(), *sums]
-
-
 class AccumulatedLoop(SparseAdamLoop):
     """Gradients of two batches are one step, with the lookups of both."""
 
@@ -235,7 +163,6 @@ class LoaderLoop(SparseAdamLoop):
 
 LOOPS = {
     "sparse-adam": SparseAdamLoop,
-    "script": ScriptLoop,
     "accumulated": AccumulatedLoop,
     "loader": LoaderLoop,
 }
@@ -250,10 +177,7 @@ def batch(step):
 def trained(kind, folder=None, killed_at=None):
     loop = LOOPS[kind]()
     first, learned = loop.train(hooks_of(loop, folder), killed_at)
-    found = hashlib.sha256()
-    for each in learned:
-        found.update(torch.as_tensor(each).detach().numpy().tobytes())
-    return f"from {first}: {found.hexdigest()}"
+    return f"from {first}: {digest(map(torch.as_tensor, learned))}"
 
 
 def main(kind, folder, *killed_at):

@@ -8,7 +8,6 @@ What it says last: the steps that it went on from, digests of its rows and of it
 """
 
 import gc
-import hashlib
 import os
 import signal
 import sys
@@ -21,22 +20,16 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
-import cprsim
 from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
+from tests.trainer.jobs import NoHooks, digest, job_of
 from tests.waiting import HANGS_S
 
 STEPS, BATCH, DIM, ROWS = 20, 16, 4, 40
 
 
 def scenario(size, policy):
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
-        model={"tables": [{"rows": ROWS, "dim": DIM}] * size},
-        cluster={"parameter_servers": size, "trainers": size},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={policy: {"system": policy, "interval": "5 s"}},
-    )
+    policies = {policy: {"system": policy, "interval": "5 s"}}
+    return job_of(STEPS, [ROWS] * size, DIM, size, size, BATCH, **policies)
 
 
 class Loop:
@@ -184,16 +177,6 @@ LOOPS = {
 }
 
 
-class NoHooks:
-    """The loop by itself."""
-
-    def restore(self):
-        return 0
-
-    def after_step(self, batch):
-        pass
-
-
 def coarse(tensor):
     """Multiples of 1/256: sums of a few products of two are exact in float32."""
     return (tensor * 256).round() / 256
@@ -201,17 +184,6 @@ def coarse(tensor):
 
 def whole(tensor):
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-def local(tensor):
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def digest(tensors):
-    found = hashlib.sha256()
-    for each in tensors:
-        found.update(local(each.detach()).numpy().tobytes())
-    return found.hexdigest()[:16]
 
 
 def leave():

@@ -1,9 +1,9 @@
 """A training loop as a user has it: a DLRM in one process, and an adapter that leads to it."""
 
-import hashlib
 import os
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -11,6 +11,7 @@ from torch import nn
 
 import cprsim
 from cprsim.trainer import TablePart, TrainerHooks, split_rows
+from tests.trainer.jobs import digest
 
 STEPS, BATCH, DIM, ROWS = 40, 32, 8, (300, 100, 20)
 POLICIES = {
@@ -66,10 +67,7 @@ class Loop:
         return [each.detach().clone() for each in (*learned, *sums, *adam)]
 
     def digest(self):
-        found = hashlib.sha256()
-        for each in self.state():
-            found.update(each.numpy().tobytes())
-        return found.hexdigest()
+        return digest(self.state())
 
 
 class Adapter:
@@ -101,6 +99,20 @@ def batch(step):
     ids = (uniform**3 * torch.tensor(ROWS).view(3, 1)).long()
     dense = torch.rand(BATCH, 4, generator=generator)
     return dense, ids, (dense.sum(1) > 2).float()
+
+
+def peer(step):
+    """A loop that has trained so far without hooks."""
+    loop = Loop()
+    for each in range(step):
+        loop.step(batch(each))
+    return loop
+
+
+@cache
+def clean():
+    """The digest of one that has trained to the end."""
+    return peer(STEPS).digest()
 
 
 def hooked(loop, policy, folder, **more):

@@ -1,11 +1,15 @@
 """Small real runs: 40 steps of a second on servers that are hit when a test says so."""
 
+from pathlib import Path
+
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.training import train
 
+#: A scenario of shorter steps, of which failures are those of a log.
+SMALL = Path(__file__).with_name("small.toml")
 STEPS, BATCH = 40, 64
 INTERVAL = 10
 POLICIES = {

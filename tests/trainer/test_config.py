@@ -1,6 +1,5 @@
 """`[trainer] data`: samples out of files, the tables that come with them, and what is refused."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,7 @@ interval = "300 ms"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path):
     movielens_files(tmp_path / "ml", ratings=400)
     (tmp_path / "train.txt").write_text("\n".join(criteo_lines(400)) + "\n")
     return tmp_path
@@ -49,7 +48,7 @@ def file(folder: Path, data: str, samples: int = 300, model: str = "") -> Path:
     return path
 
 
-def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
+def test_tables_and_samples_are_those_of_movielens(folder):
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         data = section.data(scenario, 0)
         tables = scenario.model.tables
@@ -70,7 +69,7 @@ def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
     assert not kept.exists()
 
 
-def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
+def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder):
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         trained = train(scenario, section, "cpr-mfu")
         assert (trained.steps, trained.failures) == (15, 2)
@@ -79,76 +78,53 @@ def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) ->
     assert load_scenario(folder / "resolved.toml").plan("cpr-mfu").tracking is not None
 
 
-@pytest.mark.parametrize(
-    ("data", "samples", "model", "said"),
-    [
-        (
-            '{ movielens = "ml" }',
-            200,
-            "",
-            "trainer.data: has 400 samples, not job.samples = 200 and trainer.test_samples = 100; "
-            "give as many together",
-        ),
-        (
-            '{ criteo = "train.txt" }',
-            500,
-            "",
-            "trainer.data: has 400 samples, not job.samples = 500 and trainer.test_samples = 100; "
-            "give as many together",
-        ),
-        (
-            '{ criteo = "train.txt" }',
-            300,
-            '[model]\npreset = "criteo-kaggle"',
-            "model.preset: trainer.data has its own tables; leave it out",
-        ),
-        (
-            '{ movielens = "ml" }',
-            300,
-            "[model]\ntables = [{ rows = 30, dim = 16 }, { rows = 21, dim = 16 }]",
-            "model.tables: the samples of trainer.data have others, of [30, 20, 2, 2, 3] rows with "
-            "dim = 16; give these in that order, or leave model.tables out",
-        ),
-        ('{ criteo = "none.gz" }', 300, "", "{folder}/none.gz: no such file; give"),
-        ("{ }", 300, "", "trainer.data: give one of criteo and movielens"),
-        (
-            '{ criteo = "a", movielens = true }',
-            300,
-            "",
-            "trainer.data: give one of criteo and movielens",
-        ),
-        (
-            "{ movielens = true, most_rows = 50 }",
-            300,
-            "",
-            "trainer.data: 'most_rows' goes with criteo; leave it out",
-        ),
-        ('{ creteo = "a" }', 300, "", "trainer.data.creteo: unknown key; did you mean 'criteo'?"),
-        ('"criteo"', 300, "", "trainer.data: 'criteo' is not a table"),
-        ('{ criteo = "train.txt", most_rows = 1 }', 300, "", "trainer.data.most_rows: 1 is out"),
-    ],
+HAS_400 = (
+    "trainer.data: has 400 samples, not job.samples = {} and trainer.test_samples = 100; give as "
+    "many together"
 )
-def test_what_is_refused(folder: Path, data: str, samples: int, model: str, said: str) -> None:
-    with pytest.raises(CprsimError) as error, opened(file(folder, data, samples, model)):
+TABLES = "[model]\ntables = [{ rows = 30, dim = 16 }, { rows = 21, dim = 16 }]"
+#: What is said, `@` for the folder; data, and what else is in the file.
+REFUSED = {
+    HAS_400.format(200): ('{ movielens = "ml" }', {"samples": 200}),
+    HAS_400.format(500): ('{ criteo = "train.txt" }', {"samples": 500}),
+    "model.preset: trainer.data has its own tables; leave it out": (
+        '{ criteo = "train.txt" }',
+        {"model": '[model]\npreset = "criteo-kaggle"'},
+    ),
+    "model.tables: the samples of trainer.data have others, of [30, 20, 2, 2, 3] rows with "
+    "dim = 16; give these in that order, or leave model.tables out": (
+        '{ movielens = "ml" }',
+        {"model": TABLES},
+    ),
+    "@/none.gz: no such file; give": ('{ criteo = "none.gz" }', {}),
+    "trainer.data: give one of criteo and movielens": ("{ }", {}),
+    "trainer.data: give one of criteo": ('{ criteo = "a", movielens = true }', {}),
+    "trainer.data: 'most_rows' goes with criteo; leave it out": (
+        "{ movielens = true, most_rows = 50 }",
+        {},
+    ),
+    "trainer.data.creteo: unknown key; did you mean 'criteo'?": ('{ creteo = "a" }', {}),
+    "trainer.data: 'criteo' is not a table": ('"criteo"', {}),
+    "trainer.data.most_rows: 1 is out": ('{ criteo = "train.txt", most_rows = 1 }', {}),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_refused(folder, said):
+    data, more = REFUSED[said]
+    with pytest.raises(CprsimError) as error, opened(file(folder, data, **more)):
         pass
 
-    assert str(error.value).startswith(said.replace("{folder}", str(folder)))
+    assert str(error.value).startswith(said.replace("@", str(folder)))
     assert "\n" not in str(error.value)
 
 
-def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_says(
-    folder: Path,
-) -> None:
+def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_says(folder):
     """Each with a skew of its own, which planted samples can't have."""
+    rows = {"user": 30, "film": 20, "occupation": 2, "gender": 2, "genre": 3}
     tables = ", ".join(
-        f'{{ name = "{name}", rows = {rows}, dim = 16, skew = {{ zipf = {rows / 10} }} }}'
-        for name, rows in (
-            ("user", 30),
-            ("film", 20),
-            ("occupation", 2),
-            ("gender", 2),
-            ("genre", 3),
-        )
+        f'{{ name = "{name}", rows = {many}, dim = 16, skew = {{ zipf = {many / 10} }} }}'
+        for name, many in rows.items()
     )
     data = '{ movielens = "ml" }'
     with opened(file(folder, data)) as (without, _):
@@ -161,7 +137,7 @@ def test_a_file_may_name_the_tables_of_its_samples_and_is_planned_with_what_it_s
         assert section.data(scenario, 0).tables == section.recorded.tables
 
 
-def test_without_the_number_of_samples(folder: Path) -> None:
+def test_without_the_number_of_samples(folder):
     path = file(folder, '{ movielens = "ml" }')
     path.write_text(path.read_text().replace("samples = 300\n", "", 1))
     with pytest.raises(ScenarioError) as error, opened(path):

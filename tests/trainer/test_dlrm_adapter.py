@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-import cprsim
 from cprsim.errors import UsageError
 from cprsim.trainer import TrainerHooks
+from tests.trainer.jobs import job_of
 from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-dlrm.md"
@@ -94,17 +94,9 @@ def batch(step, stacked):
 
 
 def scenario():
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": 2, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={
-            "full": {"system": "full", "interval": "5 s"},
-            "cpr": {"system": "cpr-mfu", "interval": "8 s", "fraction": 0.25},
-        },
-    )
+    full = {"system": "full", "interval": "5 s"}
+    cpr = {"system": "cpr-mfu", "interval": "8 s", "fraction": 0.25}
+    return job_of(STEPS, ROWS, DIM, batch=BATCH, full=full, cpr=cpr)
 
 
 class Script:

@@ -11,20 +11,7 @@ import torch
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.saves import Saves
-from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, hooked, scenario, train
-
-
-@pytest.fixture(scope="module")
-def clean():
-    """The digest of the loop without hooks."""
-    loop = Loop()
-
-    class NoHooks:
-        def after_step(self, batch):
-            pass
-
-    train(loop, NoHooks(), 0)
-    return loop.digest()
+from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, clean, hooked, scenario, train
 
 
 def rows_of(loop, shard):
@@ -47,12 +34,12 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_without_failures_hooks_change_nothing(policy, clean, tmp_path):
+def test_without_failures_hooks_change_nothing(policy, tmp_path):
     loop = Loop()
     hooks = hooked(loop, policy, tmp_path)
     train(loop, hooks, hooks.restore())
 
-    assert loop.digest() == clean
+    assert loop.digest() == clean()
     summary = hooks.summary
     # Every 10 s of 40, and none at the end; portions of a quarter come every 2.5 s: the first step
     # that is not before that is the 3rd from the last save, so 13 of them until step 39.
@@ -76,14 +63,14 @@ def test_seconds_add_up_and_the_last_steps_are_saved_if_asked_for(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_process_that_was_killed_goes_on_from_its_folder(clean, forks, tmp_path):
+def test_a_process_that_was_killed_goes_on_from_its_folder(forks, tmp_path):
     started = "tests.trainer.loops", "full", tmp_path
     killed, _ = forks.ended(forks.start(*started, 23))
     code, said = forks.ended(forks.start(*started))
 
     assert (killed, code) == (-signal.SIGKILL, 0)
     assert said.splitlines()[0] == "from 20"
-    assert said.splitlines()[-1] == f"digest {clean}"
+    assert said.splitlines()[-1] == f"digest {clean()}"
 
 
 LEFT_OUT = r"npys: is not what was written; it is left out, and step {} returned to$"
@@ -98,7 +85,7 @@ def spoil(folder):
 
 
 @pytest.mark.parametrize("member", ["rows-0-0", "dense-0"])
-def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp_path):
+def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, tmp_path):
     loop = Loop()
     hooks = hooked(loop, "full", tmp_path)
     train(loop, hooks, hooks.restore(), 27)
@@ -109,7 +96,7 @@ def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp
     with pytest.warns(HooksWarning, match=LEFT_OUT.format(10)):
         assert again.restore() == 10
     train(other, again, 10)
-    assert other.digest() == clean
+    assert other.digest() == clean()
 
 
 def test_a_file_that_can_not_be_read_now_stays_and_is_told(tmp_path, monkeypatch):

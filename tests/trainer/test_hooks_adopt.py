@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import warnings
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.job_folder import JobFolder
 from cprsim.trainer.store.store import CheckpointStore
-from tests.trainer.loops import STEPS, Loop, batch, hooked, scenario, train
-
-
-def peer(step):
-    """A loop that has trained so far."""
-    loop = Loop()
-    for each in range(step):
-        loop.step(batch(each))
-    return loop
+from tests.trainer.loops import STEPS, Loop, clean, hooked, peer, scenario, train
 
 
 def heal(loop, step):
@@ -35,11 +26,6 @@ def heal(loop, step):
         state["step"].copy_(given["step"])
     loop.mlp.load_state_dict(other.mlp.state_dict())
     loop.of_mlp.load_state_dict(other.of_mlp.state_dict())
-
-
-@cache
-def clean():
-    return peer(STEPS).digest()
 
 
 @pytest.mark.parametrize("policy", ["full", "cpr-scar"])

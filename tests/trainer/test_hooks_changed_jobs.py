@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-import cprsim
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, split_rows
 from cprsim.trainer.hooks.job_folder import JobFolder
 from cprsim.trainer.hooks.ranks import OneProcess
+from tests.trainer.jobs import job_of
 from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 20, (50, 30), 4
@@ -55,14 +55,7 @@ class Counted:
 
 
 def job(steps=STEPS, shards=2, rows=ROWS, policy="full"):
-    return cprsim.Scenario(
-        job={"useful_time": f"{steps} s", "samples": steps * 6},
-        model={"tables": [{"rows": n, "dim": DIM} for n in rows]},
-        cluster={"parameter_servers": shards, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={"it": {"system": policy, "interval": "8 s"}},
-    )
+    return job_of(steps, rows, DIM, shards, batch=6, it={"system": policy, "interval": "8 s"})
 
 
 def hooked(it, folder, steps=STEPS, **more):

@@ -15,7 +15,6 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,7 +224,7 @@ def histories(tmp_path, trials, seed):
     return counts
 
 
-def test_some_histories(tmp_path: Path):
+def test_some_histories(tmp_path):
     counts = histories(tmp_path, 8, seed=0)
     assert min(counts[name] for name in ("kills", "loads", "damages")) > 2
 
@@ -235,7 +234,7 @@ def test_some_histories(tmp_path: Path):
     ("trials", "seed"),
     [(50, 0), *(pytest.param(250, seed, marks=pytest.mark.nightly) for seed in range(1, 5))],
 )
-def test_many_histories(trials, seed, tmp_path: Path):
+def test_many_histories(trials, seed, tmp_path):
     counts = histories(tmp_path, trials, seed)
     assert min(counts[name] for name in ("kills", "loads", "damages")) > 0.4 * trials
     assert counts["merged"] > 0.04 * trials

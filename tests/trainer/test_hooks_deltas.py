@@ -15,7 +15,7 @@ from cprsim.trainer import merge as merger
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in
-from tests.trainer.loops import BATCH, STEPS, Loop, batch, hooked, scenario
+from tests.trainer.loops import BATCH, STEPS, Loop, batch, clean, hooked, scenario
 from tools.pages.walkthroughs import code
 from tools.paths import DOCS
 
@@ -39,14 +39,6 @@ def begun(folder, loop=None, variant=None):
     return loop, hooked(loop, "deltas", folder, scenario=scenario(deltas=keys(variant)))
 
 
-@pytest.fixture(scope="module")
-def clean():
-    loop = Loop()
-    for step in range(STEPS):
-        loop.step(batch(step))
-    return loop.digest()
-
-
 def train(loop, hooks, first, end=STEPS):
     """Steps that are so long that each save is stored before the next one is due."""
     for step in range(first, end):
@@ -66,7 +58,7 @@ def newest(folder):
 
 
 @pytest.mark.usefixtures("long")
-def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path, capsys):
+def test_the_trainer_builds_on_what_a_merger_has_made(tmp_path, capsys):
     loop, hooks = begun(tmp_path)
     train(loop, hooks, hooks.restore(), 11)
     before = deltas(tmp_path)
@@ -89,18 +81,14 @@ def test_the_trainer_builds_on_what_a_merger_has_made(clean, tmp_path, capsys):
 
     other, again = begun(tmp_path, Loop(seed=1))
     train(other, again, again.restore())
-    assert other.digest() == clean
-
-
-def missing(folder, rng, files):
-    (folder / rng.choice(files)).unlink()
+    assert other.digest() == clean()
 
 
 def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):
     loop, hooks = begun(tmp_path)
     train(loop, hooks, hooks.restore(), 11)
     (folder,) = tmp_path.glob("rows-0-*")
-    missing(folder, random.Random(0), deltas(tmp_path)[1:])
+    (folder / random.Random(0).choice(deltas(tmp_path)[1:])).unlink()
     with pytest.warns(HooksWarning, match="the chain is not merged"):
         assert merge_deltas(tmp_path) == 0
     assert not [*folder.glob("*m.*")]

@@ -15,8 +15,8 @@ import torch
 from cprsim.trainer import HooksObserver, HooksWarning
 from cprsim.trainer.hooks.snapshot import Image
 from cprsim.trainer.hooks.trackers import RowTrackers
-from tests.trainer.loops import STEPS, Adapter, Loop, hooked, scenario, train
-from tests.trainer.test_hooks_adopt import clean, heal
+from tests.trainer.loops import STEPS, Adapter, Loop, clean, hooked, scenario, train
+from tests.trainer.test_hooks_adopt import heal
 
 MORE = {
     "async": {"system": "async", "interval": "10 s"},

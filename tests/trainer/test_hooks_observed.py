@@ -1,14 +1,18 @@
 """Hooks, watched: observers and metrics of a loop that fails now and then."""
 
 import errno
+import itertools
+import json
 import os
 import signal
 
 import pytest
 
+from cprsim.cli import command as cli
+from cprsim.fitting.job_events import is_events, read_events
 from cprsim.metrics import PrometheusExporter
-from cprsim.trainer import HooksObserver, HooksWarning
-from tests.trainer.held import Held, hooks
+from cprsim.trainer import EventLog, HooksObserver, HooksWarning
+from tests.trainer.held import Held, hooks, steps
 from tests.trainer.test_hooks_disk import no_room
 
 STEPS = 12
@@ -47,11 +51,9 @@ def test_an_observer_sees_saves_losses_loads_and_steps_in_order(tmp_path, monkey
     it = hooked(tmp_path, "partial", noted)
     it.restore()
 
-    for _ in range(3):  # a save at step 3, of 12 steps of 40 s, every 10 s
-        it.after_step({})
+    steps(it, 3)  # a save at step 3, of 12 steps of 40 s, every 10 s
     it.on_failure({1})
-    for _ in range(2):
-        it.after_step({})
+    steps(it, 2)
     monkeypatch.setattr(os, "fsync", no_room)
     with pytest.warns(HooksWarning, match="step 6 failed"):
         it.after_step({})
@@ -83,8 +85,7 @@ def test_an_observer_that_fails_ends_no_training(tmp_path):
 
     it = hooked(tmp_path, "full", Broken())
     it.restore()
-    it.after_step({})
-    it.after_step({})
+    steps(it, 2)
     with pytest.warns(
         HooksWarning, match=r"^observer Broken\.saved: KeyError: 'board'; training continues$"
     ):
@@ -96,8 +97,7 @@ def test_what_is_scraped_is_the_summary(tmp_path):
     parser = pytest.importorskip("prometheus_client.parser", reason="needs cprsim[metrics]")
     it = hooked(tmp_path, "partial")
     it.restore()
-    for _ in range(8):
-        it.after_step({})
+    steps(it, 8)
     it.on_failure({1})
     exporter = PrometheusExporter(lambda: it.summary.reading)
     found = {
@@ -114,3 +114,61 @@ def test_what_is_scraped_is_the_summary(tmp_path):
     assert found["cprsim_failures_total", None] == 1
     assert found["cprsim_pls_ratio", None] == summary.pls == 2 / (STEPS * 2)
     assert found["cprsim_loaded_bytes_total", None] == summary.bytes_loaded > 0
+
+
+# --- A log of events, which cprsim replay plays ---------------------------------------------------
+
+
+def kinds(path):
+    events = map(json.loads, path.read_text().splitlines())
+    return [(each["event_type"].partition("_")[2], each.get("step")) for each in events]
+
+
+@pytest.fixture
+def logged(tmp_path):
+    """A job that is told of a failure, and begins again once: its log, with a clock of 10 s."""
+    path, ticks = tmp_path / "events.jsonl", itertools.count(1_700_000_000, 10)
+    hooks = hooked(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks)))
+    hooks.restore()
+    steps(hooks, 7)  # saves at steps 3 and 6
+    hooks.on_failure({1})
+    again = hooked(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks)))
+    again.restore()
+    steps(again, 6)
+    return path
+
+
+def test_every_start_load_save_and_failure_is_a_line(logged):
+    assert kinds(logged) == [
+        ("started", None),
+        ("saved", 3),
+        ("saved", 6),
+        ("failed", None),
+        ("started", None),
+        ("loaded", 7),
+        ("started", None),
+        ("loaded", 6),
+        ("saved", 9),
+    ]
+
+
+def test_replay_takes_the_log_of_hooks(logged, capsys):
+    assert is_events(logged)
+    found = read_events(logged)
+    assert [len(each.saves) for each in found.attempts] == [2, 0, 1]
+    assert found.wall_s == 80
+    assert found.steps == 9
+
+    assert cli._main(["replay", str(logged), "--step-time", "3s", "--policy", "full"]) == 0
+    assert "full" in capsys.readouterr().out
+
+
+def test_a_log_that_cannot_be_written_ends_no_training(tmp_path):
+    path = tmp_path / "logs" / "events.jsonl"
+    with pytest.warns(HooksWarning, match="event log: .*No such file"):
+        log = EventLog(path)
+    hooks = hooked(tmp_path / "job", "full", log)
+    hooks.restore()
+    with pytest.warns(HooksWarning, match=r"observer EventLog\.saved: FileNotFoundError"):
+        steps(hooks, 3)
+    assert hooks.summary.saves == 1

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-import cprsim
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer import TablePart, TrainerHooks
+from tests.trainer.jobs import job_of
 from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 10, 6, 2
@@ -67,14 +67,8 @@ def both(do, twins):
 
 
 def job():
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS},
-        model={"tables": [{"rows": 2 * ROWS, "dim": DIM}]},
-        cluster={"parameter_servers": 2, "trainers": 2},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies={"twins": {"system": "twin-groups", "every": "4 s", "sync": "1 s"}},
-    )
+    twins = {"system": "twin-groups", "every": "4 s", "sync": "1 s"}
+    return job_of(STEPS, [2 * ROWS], DIM, trainers=2, twins=twins)
 
 
 def test_a_lost_shard_is_as_its_twin_and_has_lost_what_came_since_the_averaging(tmp_path):

@@ -108,12 +108,3 @@ def test_state_comes_back_as_it_was_whatever_its_types():
     ):
         assert mine.dtype == other.dtype
         assert torch.equal(mine, other)
-
-
-def test_what_is_in_a_file_does_not_depend_on_the_number_of_shards():
-    """Rows have the same numbers however many shards they lie in."""
-    many, one = PLACES["each in all shards"], {0: [table(n, rows) for n, rows in enumerate(ROWS)]}
-    lookups = {n: torch.arange(rows) for n, rows in enumerate(ROWS)}
-    assert torch.equal(
-        Layout(many, 3, None).numbers(lookups), Layout(one, 3, None).numbers(lookups)
-    )

@@ -33,7 +33,7 @@ def fault(*overrides: str, at_once: int = 1) -> str:
 
 
 @pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def machine(monkeypatch):
     """Two cores, 16 GiB of memory."""
     monkeypatch.setattr(limits, "memory", lambda: 16.0 * GIB)
     monkeypatch.setattr(limits, "cores", lambda: 2)
@@ -68,25 +68,25 @@ MUCH = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("override", MUCH)
-def test_what_is_too_much_is_told_with_its_estimate(override: str) -> None:
+def test_what_is_too_much_is_told_with_its_estimate(override):
     assert fault(override) == MUCH[override]
 
 
-def test_what_is_shipped_with_its_samples_has_room() -> None:
+def test_what_is_shipped_with_its_samples_has_room():
     for name in ("train-quick", "train-study"):
         mapping = load_mapping(SHIPPED.with_name(f"{name}.toml"))
         section = trainer_section(mapping["trainer"])
         check_fits(Scenario(**scenario_tables(mapping)), section, 2)
 
 
-def test_several_runs_at_a_time_take_so_many_times_as_much() -> None:
+def test_several_runs_at_a_time_take_so_many_times_as_much():
     much = "model.tables=[{ rows = 40_000_000, dim = 16 }]"
     assert fault(much, at_once=2).startswith(
         "model.tables: 40,000,000 rows of 16 numbers in 2 runs at a time: training takes 18.6 GB"
     )
 
 
-def test_few_open_files_bound_the_members(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_open_files_bound_the_members(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4096))
     assert "101 processes, and this machine has room for 65" in fault(
         "cluster.parameter_servers=100"
@@ -95,9 +95,7 @@ def test_few_open_files_bound_the_members(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("command", ["train", "validate"])
 @pytest.mark.parametrize("override", [next(iter(MUCH)), "trainer.learning_rate=nan"])
-def test_commands_refuse_before_a_member_is_started(
-    command: str, override: str, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_commands_refuse_before_a_member_is_started(command, override, monkeypatch, capsys):
     monkeypatch.setattr("cprsim.trainer.training.LocalCluster", None)
     monkeypatch.setattr("cprsim.trainer.lab.forking.context", lambda: None)
 
@@ -106,7 +104,7 @@ def test_commands_refuse_before_a_member_is_started(
     assert capsys.readouterr().err.startswith(f"cprsim: {said}")
 
 
-def test_a_study_refuses_before_a_worker_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_refuses_before_a_worker_is_started(monkeypatch):
     monkeypatch.setattr(play, "Workers", None)
     monkeypatch.setattr(limits, "_MEMBERS_PER_CORE", 4)
     store = SimpleNamespace(find=lambda _: None)
@@ -119,8 +117,8 @@ def test_a_study_refuses_before_a_worker_is_started(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("command", ["train", "validate", "study"])
 def test_a_folder_too_deep_for_sockets_is_told_before_anything_is_started(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+    command, tmp_path, monkeypatch, capsys
+):
     deep = "/tmp/" + 63 * "x"
     monkeypatch.setattr(tempfile, "tempdir", deep)
     monkeypatch.setattr("multiprocessing.forkserver.ensure_running", None)
@@ -136,7 +134,7 @@ def test_a_folder_too_deep_for_sockets_is_told_before_anything_is_started(
 
 
 @pytest.mark.slow
-def test_a_training_that_diverges_says_so() -> None:
+def test_a_training_that_diverges_says_so():
     overrides = ("trainer.learning_rate=1e30", "job.samples=5120", "trainer.test_samples=512")
     mapping = load_mapping(SHIPPED, overrides)
     scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])

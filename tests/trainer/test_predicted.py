@@ -30,50 +30,9 @@ from cprsim.trainer.validation.calibration import (
     of_job,
 )
 from cprsim.trainer.validation.predicted import check_predictable, pinned, predict
-from tests.trainer.runs import scenario, section
+from tests.trainer.runs import SMALL, scenario, section
 from tests.trainer.test_compared import USUAL, run_of
 
-#: Steps of 0.01 s; what failures hit comes from the log.
-SMALL = """
-title = "small"
-[job]
-useful_time = "0.6 s"
-samples = 3840
-[model]
-tables = [
-    { rows = 3000, dim = 8, skew = "dlrm-production" },
-    { rows = 50, dim = 8, skew = "dlrm-production" },
-]
-[cluster]
-trainers = 1
-parameter_servers = 3
-[costs]
-save = "0 s"
-load = "0 s"
-[failures]
-trace = "kills.csv"
-[trainer]
-batch = 64
-test_samples = 256
-answer = "60 s"
-[policies.full]
-system = "full"
-interval = "65 ms"
-[policies.partial]
-system = "partial"
-interval = "65 ms"
-[policies.portions]
-system = "cpr-mfu"
-fraction = 0.25
-interval = "80 ms"
-[policies.behind]
-system = "async"
-interval = "65 ms"
-[policies."two at once"]
-system = "async"
-interval = "65 ms"
-in_flight = 2
-"""
 #: Two in one step, one when a save is due, two in one instant, the trainer, one behind the end.
 KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0.9,1\n"
 
@@ -82,7 +41,7 @@ KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0
 def config(tmp_path):
     (tmp_path / "kills.csv").write_text(KILLS)
     path = tmp_path / "small.toml"
-    path.write_text(SMALL)
+    path.write_text(SMALL.read_text(encoding="utf-8"))
     return path
 
 

@@ -236,8 +236,8 @@ def fuzzed(written: list[Folder], tmp_path: Path, trials: int, seed: int) -> Cou
 def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(
     written, tmp_path, counted
 ) -> None:
-    counts = fuzzed(written, tmp_path, 300, 0)
-    counted(f"300 damaged checkpoints: {dict(counts)}")
+    counts = fuzzed(written, tmp_path, 150, 0)
+    counted(f"150 damaged checkpoints: {dict(counts)}")
     assert min(counts[each.__name__] for each in DAMAGES) > 0
     assert min(counts[each] for each in ("none", "earlier", "last")) > 20
 
@@ -343,7 +343,6 @@ def test_what_others_wrote_meanwhile_is_found_by_who_returns(folder) -> None:
     other.save(2, whole=True)
 
     found = restored(folder.store, 9)
-    assert found is not None
     folder.store.write(3, found.arrays)
     assert CheckpointStore(folder.path).steps == [3, 2]
 

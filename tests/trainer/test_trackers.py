@@ -5,9 +5,12 @@ import pytest
 import torch
 
 from cprsim.contract import Tracking
+from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR
+from cprsim.trainer import TrainerHooks
 from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.hooks.updates import UpdateCount
+from tests.trainer.loops import STEPS, Adapter, Loop, scenario, train
 
 TABLES = (range(4), range(6, 30), range(30, 70))  # of 80 rows; at 1/8: none, 3 and 5 rows
 ALWAYS = {*range(6), *range(70, 80)}  # too small to track, or not tracked
@@ -33,7 +36,7 @@ class Tracked:
 
 
 @pytest.mark.parametrize("name", ["mfu", "ssu", "scar"])
-def test_a_share_of_each_table_is_saved_and_the_rest_whole(name: str) -> None:
+def test_a_share_of_each_table_is_saved_and_the_rest_whole(name):
     weights = torch.zeros(80, 2)
     tracker = Tracked(name, weights, TABLES, 1 / 8, subsample=1)
     assert set(tracker.select().tolist()) == ALWAYS
@@ -55,7 +58,7 @@ def test_a_share_of_each_table_is_saved_and_the_rest_whole(name: str) -> None:
 
 @pytest.mark.parametrize("interval", [5, 37])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
-def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name: str, interval: int) -> None:
+def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name, interval):
     """Also after saves, in each of which ties are broken from another row on."""
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)
@@ -79,3 +82,60 @@ def test_of_each_table_the_rows_are_those_of_a_tracker_of_its_own(name: str, int
                 expected = tracker.select(len(each) // 10)
                 assert part.tolist() == sorted(expected.tolist())
                 tracker.saved(expected)
+
+
+# --- An adapter that says how far rows have moved -------------------------------------------------
+
+
+class Moving(Adapter):
+    """Adagrad's sums, added up over a row."""
+
+    def movement(self):
+        return {
+            shard: [part.state[0].sum(dim=1) for part in parts]
+            for shard, parts in self.shards().items()
+        }
+
+
+def test_a_save_takes_the_rows_whose_sums_have_grown_most(tmp_path, monkeypatch):
+    loop, chosen = Loop(), []
+    adapter = Moving(loop)
+    hooks = TrainerHooks(scenario(), "cpr-scar", adapter, tmp_path, STEPS)
+    select = RowTrackers.select
+
+    def selected(self):
+        chosen.append(select(self))
+        return chosen[-1]
+
+    monkeypatch.setattr(RowTrackers, "select", selected)
+    parts = hooks._state._layout.parts
+    tracked = [part for part in parts if part.table < 2]
+    saved = {part: torch.zeros(part.rows) for part in parts}
+    first = hooks.restore()
+
+    def sums(part):
+        at = [(each.table, each.first) for each in adapter.shards()[part.shard]]
+        return adapter.movement()[part.shard][at.index((part.table, part.first))]
+
+    for step in range(first, 16):
+        before = len(chosen)
+        train(loop, hooks, step, step + 1)
+        if len(chosen) == before:
+            continue
+        for part in tracked:
+            mine = chosen[-1][(chosen[-1] >= part.start) & (chosen[-1] < part.numbers.stop)]
+            mine = mine - part.start
+            grown = (sums(part) - saved[part]).numpy()
+            assert len(mine) == round(part.rows / 4)
+            assert np.sort(grown[mine])[0] >= np.delete(grown, mine).max() - 1e-6
+            saved[part][mine] = sums(part)[mine]
+    assert len(chosen) > 3
+
+
+def test_tensors_of_another_shape_are_refused(tmp_path):
+    class Wrong(Adapter):
+        def movement(self):
+            return {0: [torch.zeros(3)], 1: []}
+
+    with pytest.raises(UsageError, match=r"movement\(\): give for shard 0 a tensor of shape"):
+        TrainerHooks(scenario(), "cpr-scar", Wrong(Loop()), tmp_path, STEPS)

@@ -16,7 +16,8 @@ import torch
 import torch.distributed as dist
 
 from cprsim.trainer import ProcessGroup, TrainerHooks
-from tests.trainer.gloo_job import digest, leave
+from tests.trainer.gloo_job import leave
+from tests.trainer.jobs import digest
 from tests.trainer.torchrec_job import STEPS, joined, of_page, scenario, sharded, trained
 
 KILLED, LOST, SAVED = 13, 17, 15

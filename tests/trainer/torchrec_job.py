@@ -23,9 +23,9 @@ from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.distributed.types import ShardingEnv
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
-import cprsim
 from cprsim.trainer import ProcessGroup, TrainerHooks
 from tests.trainer.gloo_job import leave
+from tests.trainer.jobs import job_of
 from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-torchrec.md"
@@ -108,14 +108,7 @@ def trained(model, optimizer, step, rank):
 
 
 def scenario(ranks=2, **policies):
-    return cprsim.Scenario(
-        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * ranks},
-        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
-        cluster={"parameter_servers": ranks, "trainers": ranks},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 1},
-        policies=policies,
-    )
+    return job_of(STEPS, ROWS, DIM, ranks, ranks, BATCH * ranks, **policies)
 
 
 def rows_of(adapter, rank):

@@ -15,7 +15,8 @@ import torch.distributed as dist
 from torchrec.distributed import collective_utils
 
 from cprsim.trainer import RebuiltGroup, TrainerHooks
-from tests.trainer.gloo_job import digest, leave
+from tests.trainer.gloo_job import leave
+from tests.trainer.jobs import digest
 from tests.trainer.torchrec_job import STEPS, of_page, rows_of, scenario, sharded, trained
 from tests.waiting import HANGS_S
 

@@ -14,7 +14,8 @@ import torch
 import torch.distributed as dist
 
 from cprsim.trainer import HooksObserver, ProcessGroup, TrainerHooks
-from tests.trainer.gloo_job import digest, leave
+from tests.trainer.gloo_job import leave
+from tests.trainer.jobs import digest
 from tests.trainer.torchrec_job import (
     STEPS,
     features,

@@ -6,7 +6,7 @@ import pytest
 from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.validation.advice.jobs import JOBS, question
-from tools.validation.advice.regret import Outcome, ask, read, table
+from tools.validation.advice.regret import ask, read
 from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, summary
 
 HINT = "docs/validation.md is out of date; run `make validation`"
@@ -15,27 +15,6 @@ FEW = (3, 2, 4, 7)
 
 #: Jobs that the page tells of at least; all are `JOBS`.
 LEAST_ASKED = 200
-
-
-def outcome(number=0, **changed):
-    values = {
-        "objective": "time",
-        "bound": "pls 0.1",
-        "candidates": 9,
-        "verdict": "best",
-        "picked": "full interval=1 h",
-        "picked_at": 1.0,
-        "best": "full interval=1 h",
-        "best_at": 1.0,
-        "regret": 0.0,
-        "regret_se": 0.0,
-        "broken": False,
-        "wrong": "",
-        "better": "",
-        "replications": 100_000,
-        "seconds": 5.0,
-    }
-    return Outcome(number, **values | changed)
 
 
 def test_page_holds_what_was_written():
@@ -47,21 +26,6 @@ def test_what_was_written_is_as_good_as_it_has_to_be():
     assert told["asked"] >= LEAST_ASKED, "python -m tools.validation.advice.regret"
     assert told["clipped"] <= MOST_REGRET
     assert 100 * told["wrong"] <= MOST_WRONG * told["claims"]
-
-
-def test_summary_counts_claims_and_those_that_are_wrong():
-    rows = [
-        outcome(0, regret=0.1),
-        outcome(1, verdict="tied", wrong="tied, but another is better", regret=0.3),
-        outcome(2, verdict="undecided", regret=-0.1),
-        outcome(3, broken=True, wrong="breaks a bound"),
-    ]
-    told = summary(table(rows))
-
-    assert told["asked"] == 4
-    assert told["mean"] == pytest.approx(0.075)
-    assert (told["claims"], told["wrong"], told["broken"]) == (3, 2, 1)
-    assert told["most"] == 0.3
 
 
 def test_jobs_are_spread_over_their_ranges():

@@ -17,18 +17,18 @@ def line(cells: favours.Cells) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", [favours.WAITS[2], favours.WAITS[3]], ids=" and ".join)
-def test_the_page_has_what_waiting_costs(row: tuple[str, str]) -> None:
+def test_the_page_has_what_waiting_costs(row):
     assert line(favours.waits(*row)) in TEXT
 
 
 @pytest.mark.slow
-def test_the_page_has_where_jobs_start_and_what_is_charged() -> None:
+def test_the_page_has_where_jobs_start_and_what_is_charged():
     assert line(favours.starts(*favours.STARTS[0])) in TEXT
     assert line(favours.targets(*favours.TARGETS[2])) in TEXT
     assert line(favours.charges("5 % of the saves fail, and are skipped")) in TEXT
 
 
-def test_what_tracking_takes_is_what_was_measured() -> None:
+def test_what_tracking_takes_is_what_was_measured():
     measured = pd.read_csv(DOCS / "performance-trackers.csv")
     (row,) = measured.query("rows == 1_000_000 and batch == 512 and tracker == 'MFU'").itertuples()
     assert row[6] == f"{favours.TRACKING:.1%}"
@@ -46,7 +46,7 @@ PUBLISHED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mtbf", "wait"), PUBLISHED, ids=" and ".join)
-def test_waiting_costs_what_an_independent_simulation_says(mtbf: str, wait: str) -> None:
+def test_waiting_costs_what_an_independent_simulation_says(mtbf, wait):
     given, held = (
         favours.played(*favours.law(mtbf, wait), f"cluster.holds_nodes={each}", *FAIR).summary
         for each in ("false", "true")
@@ -66,7 +66,7 @@ def test_waiting_costs_what_an_independent_simulation_says(mtbf: str, wait: str)
 
 
 @pytest.mark.slow
-def test_the_ranking_turns_where_waits_are_longer_than_the_time_between_failures() -> None:
+def test_the_ranking_turns_where_waits_are_longer_than_the_time_between_failures():
     """Who keeps nodes while others are waited for is worse off than who gives them back."""
     found = favours.played(*favours.law("1 h", "2 h"), *FAIR).summary
     unfair = favours.played(*favours.law("1 h", "2 h"), "failures.while_waiting=false").summary

@@ -11,7 +11,7 @@ from tools.validation.frailty_section import LOGS, TABLE, found, row
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", one_of_each(("LANL 3", "LANL 6", "StepFun"), LOGS))
-def test_nodes_of_a_log_differ_or_not_as_the_page_has_it(name: str):
+def test_nodes_of_a_log_differ_or_not_as_the_page_has_it(name):
     """Nodes of LANL do, by a few that no gamma frailty explains; those of others don't."""
     if not (SHARED / LOGS[name][0]).exists():
         pytest.skip(f"needs {LOGS[name][0]} of the shared data")

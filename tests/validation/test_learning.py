@@ -25,7 +25,7 @@ SMALL = Planted(
 
 
 @pytest.mark.slow
-def test_without_losses_it_is_the_real_trainer() -> None:
+def test_without_losses_it_is_the_real_trainer():
     """To the last bit of the AUC that processes gave, which scenarios/train-study.csv keeps."""
     kept = pd.read_csv(SCENARIOS / "train-study.csv")
     whole = kept[(kept["failures"] == 0) & (kept["seed"] == 0)]["auc"].item()
@@ -33,7 +33,7 @@ def test_without_losses_it_is_the_real_trainer() -> None:
         assert trained(section_.data(scenario, 0), "adagrad", 0).auc == whole
 
 
-def test_a_server_that_never_saved_loses_what_it_learned() -> None:
+def test_a_server_that_never_saved_loses_what_it_learned():
     lost = trained(SMALL, "adagrad", 0, [Loss(50, 2)])
 
     # Steps are alike on average, and so are the servers: half of a quarter of all updates.
@@ -42,14 +42,14 @@ def test_a_server_that_never_saved_loses_what_it_learned() -> None:
     assert lost.pls == pytest.approx(50 / 100 / SERVERS)
 
 
-def test_a_save_just_before_leaves_nothing_to_lose() -> None:
+def test_a_save_just_before_leaves_nothing_to_lose():
     for rule in ("adagrad", "sgd"):
         whole, saved = trained(SMALL, rule, 0), trained(SMALL, rule, 0, [Loss(60, 1)], every=20)
         assert saved.updates_lost == saved.learning_lost == saved.change_lost == 0.0
         assert saved.auc == whole.auc
 
 
-def test_saves_of_the_most_used_rows_lose_less() -> None:
+def test_saves_of_the_most_used_rows_lose_less():
     losses = [Loss(35, 0), Loss(75, 1)]
     whole = trained(SMALL, "adagrad", 0, losses, every=40)
     most_used = trained(SMALL, "adagrad", 0, losses, every=40, priority=True)
@@ -57,7 +57,7 @@ def test_saves_of_the_most_used_rows_lose_less() -> None:
     assert 0 < most_used.updates_lost < whole.updates_lost
 
 
-def test_all_conditions_were_trained_with_every_seed() -> None:
+def test_all_conditions_were_trained_with_every_seed():
     runs = pd.read_csv(TABLE)
 
     assert len(runs) == 4 * SEEDS * len(CONDITIONS)
@@ -65,7 +65,7 @@ def test_all_conditions_were_trained_with_every_seed() -> None:
 
 
 @pytest.mark.parametrize("rule", ["adagrad", "sgd"])
-def test_learning_lost_explains_the_drop_on_planted_samples(rule: str) -> None:
+def test_learning_lost_explains_the_drop_on_planted_samples(rule):
     """At least 0.9 of its variance over conditions, and more than any other measure."""
     runs = pd.read_csv(TABLE)
     own, conditions = section.of(runs, "planted samples", rule), [c.name for c in CONDITIONS]

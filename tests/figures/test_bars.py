@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
+from cprsim.figures.bars import ladder, ladder_finding
 from cprsim.figures.style import CAUSE_COLOURS, WHITE_INK, ink_on
 from cprsim.figures.texts import percent
 from tests.figures.reading import key, rendered, words
@@ -69,7 +70,7 @@ NAMES = (
     "$x_1$ and $y$",
     "p",
 )
-CASES = {
+BARS = {
     "three": (THREE, "CPR emulation, Criteo Kaggle (calibrated)"),
     "one": (THREE.iloc[:1], "One policy"),
     "one replication": (
@@ -116,8 +117,8 @@ CASES = {
 
 
 @cache
-def drawn(case: str) -> Figure:
-    figure = draw("breakdown", *CASES[case])
+def drawn_bars(case: str) -> Figure:
+    figure = draw("breakdown", *BARS[case])
     return rendered(figure)
 
 
@@ -135,10 +136,10 @@ def bars(axes: Axes) -> list[BarContainer]:
     return [each for each in found if not len(each) or each[0].get_height() > 0]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None:
-    summary, _ = CASES[case]
-    time_lost, learning = drawn(case).axes
+@pytest.mark.parametrize("case", BARS)
+def test_bars_have_the_summarys_values_and_the_causes_colours(case):
+    summary, _ = BARS[case]
+    time_lost, learning = drawn_bars(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
     stacks = bars(time_lost)[: len(causes)]
     for cause, stack in zip(causes, stacks, strict=True):
@@ -153,22 +154,22 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
     assert [bar.get_width() for bar in lost] == summary["updates_lost"].tolist()
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
-    summary, _ = CASES[case]
-    time_lost, _ = drawn(case).axes
+@pytest.mark.parametrize("case", BARS)
+def test_slim_bars_end_where_lost_updates_are_trained_again(case):
+    summary, _ = BARS[case]
+    time_lost, _ = drawn_bars(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
     lossy = summary[summary["updates_lost"] > 0]
     by_itself, again = [each for each in bars(time_lost)[len(causes) :] if len(each)] or ([], [])
     assert [bar.get_width() for bar in by_itself] == lossy["overhead"].tolist()
     ends = [bar.get_x() + bar.get_width() for bar in again]
     assert ends == pytest.approx(lossy["overhead_retrained"].tolist(), rel=1e-12)
-    assert bool(ends) == ("trained again" in " ".join(words(drawn(case))))
+    assert bool(ends) == ("trained again" in " ".join(words(drawn_bars(case))))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_values_are_beyond_their_bars_or_within_a_part(case: str) -> None:
-    for axes in drawn(case).axes:
+@pytest.mark.parametrize("case", BARS)
+def test_values_are_beyond_their_bars_or_within_a_part(case):
+    for axes in drawn_bars(case).axes:
         patches = [bar.get_window_extent() for stack in bars(axes) for bar in stack]
         for label in axes.texts:
             if not label.get_text() or label.get_horizontalalignment() == "right":
@@ -185,8 +186,8 @@ def test_values_are_beyond_their_bars_or_within_a_part(case: str) -> None:
             assert not any(b.y0 < y < b.y1 and x0 < b.x1 and b.x0 < x1 for b in boxes)
 
 
-def test_words_of_three_policies() -> None:
-    figure = drawn("three")
+def test_words_of_three_policies():
+    figure = drawn_bars("three")
     time_lost, learning = figure.axes
     said = end_labels(time_lost)
     assert said[:3] == ["8.58 % ± 0.24", "4.33 % ± <0.01", "0.49 % ± <0.01"]
@@ -209,29 +210,29 @@ def test_words_of_three_policies() -> None:
     ):
         assert expected in words(figure)
     for expected in (
-        CASES["three"][1],
+        BARS["three"][1],
         "Grey, below a bar: if every lost update were trained again",
         "±: 95 % confidence interval of the mean",
     ):
         assert expected in " ".join(words(figure))
 
 
-def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
+def test_a_whisker_takes_the_place_of_the_values_it_would_cover():
     lossless = table({"a": policy(0.032, save=0.04, load=0.002, lost=0.05)})
     time_lost, _ = draw("breakdown", lossless).axes
     said = [text.get_text() for text in time_lost.texts if "%" in text.get_text()]
     assert sorted(said) == ["4.00 %", "9.20 % ± 3.20"]
 
 
-def test_legend_names_only_the_causes_that_occur_in_stack_order() -> None:
-    labels = key(drawn("three"))
+def test_legend_names_only_the_causes_that_occur_in_stack_order():
+    labels = key(drawn_bars("three"))
     assert labels == ["saving", "loading", "lost computation", "rescheduling"]
-    assert key(drawn("all causes")) == list(CAUSE_LABELS.values())
-    assert key(drawn("zero")) == []
+    assert key(drawn_bars("all causes")) == list(CAUSE_LABELS.values())
+    assert key(drawn_bars("zero")) == []
 
 
-def test_nothing_lost_is_said_in_words() -> None:
-    figure = drawn("zero")
+def test_nothing_lost_is_said_in_words():
+    figure = drawn_bars("zero")
     time_lost, learning = figure.axes
     assert end_labels(time_lost) == ["0 %", "0 %"]
     assert end_labels(learning) == ["none", "none"]
@@ -239,7 +240,7 @@ def test_nothing_lost_is_said_in_words() -> None:
     assert not any("±" in text for text in words(figure))
 
 
-def test_rounding_of_the_clock_is_no_overhead() -> None:
+def test_rounding_of_the_clock_is_no_overhead():
     noise = policy(1e-17) | {"overhead": 2e-16, "overhead_high": 2.1e-16}
     time_lost, _ = draw("breakdown", table({"full": noise})).axes
     assert end_labels(time_lost) == ["0 %"]
@@ -259,11 +260,11 @@ def test_rounding_of_the_clock_is_no_overhead() -> None:
         (1e-8, math.nan, "<0.0001 %"),
     ],
 )
-def test_percent(share: float, half: float, text: str) -> None:
+def test_percent(share, half, text):
     assert percent(share, half) == text
 
 
-def test_ink_stands_out() -> None:
+def test_ink_stands_out():
     assert [ink_on(colour) for colour in ("#000000", "#0072B2", "#F0E442")] == [
         WHITE_INK,
         WHITE_INK,
@@ -273,12 +274,12 @@ def test_ink_stands_out() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
-def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_summary_same_bytes(format, monkeypatch):
     # Matplotlib takes this for the time, so a date in a file would show.
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    first = save_bytes(draw("breakdown", *CASES["three"]), format)
+    first = save_bytes(draw("breakdown", *BARS["three"]), format)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    assert save_bytes(draw("breakdown", *CASES["three"]), format) == first
+    assert save_bytes(draw("breakdown", *BARS["three"]), format) == first
     assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[format])
 
 
@@ -289,13 +290,87 @@ def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -
         ("pie", "known: breakdown, causes, fleet-breakdown"),
     ],
 )
-def test_unknown_figure(name: str, hint: str) -> None:
+def test_unknown_figure(name, hint):
     with pytest.raises(UsageError) as error:
         draw(name, THREE)
     assert str(error.value) == f"figure {name!r}: there is none of that name; {hint}"
 
 
-def test_unknown_format() -> None:
-    with pytest.raises(UsageError) as error:
-        save_bytes(drawn("three"), "jpg")
-    assert str(error.value) == "format 'jpg' is not one of png, svg, pdf"
+# --- A ladder of levers ---------------------------------------------------------------------------
+
+
+LONG_LEVER = "a lever whose name is made of many words, some of them rather long"
+
+
+def step(lever: str, way: str, lost: float, updates: float = 0.0, sets: str = "") -> dict:
+    causes = dict.fromkeys(OVERHEAD_CAUSES, lost / len(OVERHEAD_CAUSES))
+    return {
+        "lever": lever,
+        "way": way,
+        "sets": sets,
+        "ett": 1 - lost,
+        "ett_half": 0.001,
+        **causes,
+        "updates_lost": updates,
+    }
+
+
+LADDERS = {
+    "three": pd.DataFrame(
+        [
+            step("as it is", "together", 0.4),
+            step("publishing", "together", 0.35, sets="shutdown 5 min"),
+            step(
+                LONG_LEVER, "together", 0.2, sets=", ".join(f"{key} 30 min" for key in "abcdefgh")
+            ),
+            step("partial", "together", 0.03, 0.02, sets="cpr-vanilla, target_pls 0.02"),
+            step("publishing", "alone", 0.35, sets="shutdown 5 min"),
+            step(LONG_LEVER, "alone", 0.25),
+            step("partial", "alone", 0.41, 0.02),
+        ]
+    ),
+    "one": pd.DataFrame(
+        [
+            step("as it is", "together", 0.999),
+            step("it", "together", 0.0),
+            step("it", "alone", 0.0),
+        ]
+    ),
+}
+
+
+@cache
+def drawn_ladder(name: str) -> Figure:
+    figure = ladder(LADDERS[name], "A job")
+    return rendered(figure)
+
+
+@pytest.mark.parametrize("name", LADDERS)
+def test_bars_are_what_is_lost_by_cause_on_one_scale(name):
+    figure, table = drawn_ladder(name), LADDERS[name]
+    together, alone = figure.axes
+    for axes, way in ((together, "together"), (alone, "alone")):
+        shown = table[table["way"] == way]
+        stacks = [each for each in axes.containers if each.get_label()[0] != "_"]
+        assert {len(stack) for stack in stacks} == {len(shown)}
+        ends = [sum(stack[i].get_width() for stack in stacks) for i in range(len(shown))]
+        assert ends == pytest.approx((1 - shown["ett"]).tolist())
+    assert together.get_xlim() == alone.get_xlim()
+
+
+def test_points_are_of_the_row_above_and_of_the_job_as_it_is():
+    texts = [[text.get_text() for text in axes.texts] for axes in drawn_ladder("three").axes]
+    gains = [[t.split("  ")[1] for t in some if "  " in t] for some in texts]
+    assert gains == [["+5.0", "+15.0", "+17.0"], ["+5.0", "+15.0", "-1.0"]]
+    assert [t for t in texts[0] if t.startswith("loses")] == ["loses 2.00 % of the updates"]
+
+
+def test_what_is_found():
+    assert ladder_finding(LADDERS["three"]) == (
+        "Effective training goes from 60.0 % to 97.0 %; alone, "
+        f"{LONG_LEVER} gives back most: 15.0 points"
+    )
+    worse = pd.DataFrame(
+        [step("as it is", "together", 0.1), step("it", "together", 0.2), step("it", "alone", 0.2)]
+    )
+    assert ladder_finding(worse) == "Effective training goes from 90.0 % to 80.0 %"

@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import look
-from cprsim.figures.cells import phase
-from cprsim.figures.style import policy_colours
-from tests.figures.reading import heading, key, notes, rendered
+from cprsim.figures.cells import phase, points, robust
+from cprsim.figures.style import SYSTEM_COLOURS, paler, policy_colours
+from tests.figures.answers import LEVERS, WITHIN
+from tests.figures.reading import heading, key, labels, notes, rendered
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -58,7 +59,7 @@ SQUARE = grid(
      row("cpr", interval_s=math.inf), row("cpr", same_as=("partial",)),
      row("cpr", margin=math.nan, verdict="best")],
 )  # fmt: skip
-CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
+PHASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
     "square": (SQUARE, MTBF | SAVE, "A job", "PLS <= 10 %"),
     "strip": (SQUARE[::3], MTBF, "", ""),
     "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
@@ -80,8 +81,8 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
 
 
 @cache
-def drawn(case: str) -> Figure:
-    table, axes, title, among = CASES[case]
+def drawn_phase(case: str) -> Figure:
+    table, axes, title, among = PHASES[case]
     figure = phase(table, axes, SYSTEMS, title, among)
     return rendered(figure)
 
@@ -95,11 +96,11 @@ def text(axes: Axes) -> list[str]:
     return [each.get_text() for each in axes.texts]
 
 
-def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear() -> None:
-    (axes,) = drawn("square").axes
+def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear():
+    (axes,) = drawn_phase("square").axes
     colours = cells(axes)
 
-    def at(x: int, y: int) -> tuple[float, ...]:
+    def at(x, y):
         return tuple(colours[y, x])
 
     assert at(0, 0) == to_rgba(COLOURS["full"])
@@ -110,8 +111,8 @@ def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear() ->
     assert all(part > 0.7 for part in (*at(1, 0), *at(1, 1)))  # greys
 
 
-def test_hatching_has_the_colour_of_the_nearest_rival() -> None:
-    (axes,) = drawn("square").axes
+def test_hatching_has_the_colour_of_the_nearest_rival():
+    (axes,) = drawn_phase("square").axes
     hatched = {
         patch.get_xy(): patch
         for patch in axes.patches
@@ -125,9 +126,9 @@ def test_hatching_has_the_colour_of_the_nearest_rival() -> None:
     assert second.get_width() == second.get_height() == 1
 
 
-def test_values_are_in_order_at_even_distances_and_written_as_people_do() -> None:
-    (axes,) = drawn("square").axes
-    (many,) = drawn("many").axes
+def test_values_are_in_order_at_even_distances_and_written_as_people_do():
+    (axes,) = drawn_phase("square").axes
+    (many,) = drawn_phase("many").axes
 
     assert axes.get_xlim() == axes.get_ylim() == (-0.5, 2.5)
     assert axes.get_xticks().tolist() == [0, 1, 2]
@@ -159,7 +160,7 @@ def test_values_are_in_order_at_even_distances_and_written_as_people_do() -> Non
         ),
     ],
 )
-def test_the_finding_tells_no_more_than_is_known(cells, to_do, told) -> None:
+def test_the_finding_tells_no_more_than_is_known(cells, to_do, told):
     table = grid([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
     figure = phase(table, MTBF, SYSTEMS, to_do=to_do)
     finding, *more = told.strip().split("\n")
@@ -167,9 +168,9 @@ def test_the_finding_tells_no_more_than_is_known(cells, to_do, told) -> None:
     assert all(each in notes(figure) for each in more)
 
 
-def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
-    (axes,) = drawn("square").axes
-    said = notes(drawn("square"))
+def test_cells_say_how_often_to_save_and_the_margin_in_points():
+    (axes,) = drawn_phase("square").axes
+    said = notes(drawn_phase("square"))
 
     assert text(axes) == [
         "2 h\n+1.2 pt", "2 h\n+1.2 pt", "2 h\n+1.2 pt", "none", "failed", "2 h\n+1.2 pt",
@@ -177,12 +178,12 @@ def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
     ]  # fmt: skip
     assert "time between saves of the best policy, and by how many points" in said
     with look(width="3.3in"):
-        narrow = phase(CASES["many"][0], MTBF | SAVE, SYSTEMS)
+        narrow = phase(PHASES["many"][0], MTBF | SAVE, SYSTEMS)
     assert text(narrow.axes[0]) == []  # there is no room
 
 
-def test_the_key_tells_where_each_policy_is_best() -> None:
-    words = " ".join([*key(drawn("square")), notes(drawn("square"))])
+def test_the_key_tells_where_each_policy_is_best():
+    words = " ".join([*key(drawn_phase("square")), notes(drawn_phase("square"))])
 
     assert "best in 2 of 9 (1 surely)" in words
     assert "best in 1 of 9 (0 surely)" in words
@@ -193,7 +194,7 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "Pale: not surely the best; hatched in the colour of a rival" in words
 
 
-def test_what_is_undecided_is_pale_though_no_other_policy_is_near() -> None:
+def test_what_is_undecided_is_pale_though_no_other_policy_is_near():
     table = SQUARE.iloc[[0]].assign(verdict="undecided", why="bound")
     figure = phase(table, MTBF, SYSTEMS)
     words = " ".join([*key(figure), notes(figure)])
@@ -205,7 +206,7 @@ def test_what_is_undecided_is_pale_though_no_other_policy_is_near() -> None:
     assert "best in 1 of 1 " in " ".join(f"{each} " for each in key(own))
 
 
-def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
+def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival():
     table = SQUARE.iloc[[1]].assign(same_as=[("twin",)])
     figure = phase(table, MTBF, SYSTEMS)
     words = " ".join([*key(figure), notes(figure)])
@@ -221,8 +222,89 @@ def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
         (SQUARE[:0], MTBF, "no point is finished; give the sweep's command again"),
     ],
 )
-def test_what_is_no_map_is_refused(table, axes, fault) -> None:
+def test_what_is_no_map_is_refused(table, axes, fault):
     with pytest.raises(UsageError) as refused:
         phase(table, axes, SYSTEMS)
 
     assert str(refused.value) == f"figure phase: {fault}"
+
+
+# --- How the choice holds in perturbed scenarios --------------------------------------------------
+
+
+CHOSEN = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
+CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in CHOSEN.values())
+ROBUST: dict[str, pd.DataFrame] = {
+    "all": LEVERS,
+    "one row": LEVERS.iloc[2:3],
+    "no best": LEVERS.iloc[4:5].assign(least=""),
+}
+
+
+@cache
+def drawn_robust(case: str) -> Figure:
+    return rendered(robust(ROBUST[case], "a", WITHIN, CHOSEN, "A title"))
+
+
+def test_points_are_of_what_losses_are_shares_of():
+    shown = [robust(LEVERS, "a", WITHIN, CHOSEN, "", *base)
+             for base in ((), ("the useful time's cost",))]  # fmt: skip
+
+    assert "in points of the useful time;" in notes(shown[0])
+    assert "in points of the useful time's cost;" in notes(shown[1])
+
+
+def robust_cells(case: str) -> dict[tuple[str, str], tuple[str, list[str]]]:
+    """Colour and texts of each cell, by input and factor."""
+    (axes,) = drawn_robust(case).axes
+    levers, factors = labels(axes.yaxis), labels(axes.xaxis)
+    texts = [(*text.get_position(), text.get_text()) for text in axes.texts if text.get_text()]
+    found = {}
+    for cell in axes.patches:
+        x, y = (round(end + 0.5) for end in cell.get_xy())
+        own = [word for tx, ty, word in texts if round(tx) == x and round(ty) == y]
+        found[levers[y], factors[x]] = (to_hex(cell.get_facecolor()).upper(), own)
+    return found
+
+
+def test_a_cell_has_the_colour_of_the_best_policy_there():
+    colours = {place: colour for place, (colour, _) in robust_cells("all").items()}
+    pale = [to_hex(paler(each, 0.45)).upper() for each in (CHOICE, SECOND, THIRD)]
+    assert colours["MTBF", "× 1/4"] == colours["MTBF", "× 1/2"] == pale[1]
+    assert colours["MTBF", "as it is"] == colours["MTBF", "× 4"] == pale[0]
+    assert colours["parameter servers", "× 1/4"] == pale[2]
+    assert len(colours) == len(LEVERS)
+    assert "no policy: best in 1 of 1" in key(drawn_robust("no best"))
+    assert "a, the choice: best in 3 of 6" in key(drawn_robust("all"))
+
+
+def test_what_is_lost_is_written_or_why_it_is_not_known():
+    said = {place: own[1:] for place, (_, own) in robust_cells("all").items() if len(own) > 1}
+    assert said == {
+        ("MTBF", "× 1/4"): ["over a limit"],
+        ("MTBF", "× 1/2"): ["0.2 pt"],
+        ("parameter servers", "× 1/4"): ["not playable"],
+    }
+    unsure = robust(LEVERS.iloc[2:3].assign(sure=False), "a", WITHIN, CHOSEN)
+    assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
+
+
+def test_it_is_drawn_on_axes_of_the_users():
+    axes = Figure().subplots()
+    assert robust(LEVERS, "a", WITHIN, CHOSEN, ax=axes) is axes.figure
+    assert len(axes.patches) == len(LEVERS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "text"),
+    [
+        (0.0, "0 pt"),
+        (1e-12, "0 pt"),
+        (0.00005, "<0.01 pt"),
+        (0.00067, "0.067 pt"),
+        (0.0129, "1.3 pt"),
+        (0.4, "40 pt"),
+    ],
+)
+def test_points(loss, text):
+    assert points(loss) == text
