@@ -82,6 +82,22 @@ def _known(key: str) -> str:
     return nearest(key, _KEYS)
 
 
+def validated(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Sections and policies in place of their tables, but for those with faults.
+
+    `build` takes them as they are: so what many scenarios share is validated once.
+    """
+    parts = dict(mapping)
+    for name, (section, required) in SECTIONS.items():
+        if name in mapping:
+            found, wrong = _section(name, section, required, mapping[name])
+            parts[name] = mapping[name] if wrong else found
+    if isinstance(mapping.get("policies"), dict):
+        sound, _ = _policies(mapping["policies"])
+        parts["policies"] = mapping["policies"] | sound
+    return parts
+
+
 def _section(
     name: str, section: type[Section], required: bool, table: object
 ) -> tuple[Section | None, list[str]]:
