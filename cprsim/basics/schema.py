@@ -187,7 +187,7 @@ class Section(BaseModel):
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-    def given(self) -> dict[str, Any]:
+    def as_given(self) -> dict[str, Any]:
         """Do the same as `mapping`, without defaults."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
 

@@ -104,7 +104,7 @@ def _faults(mapping: Any, path: str) -> Iterator[str]:
                 yield f"{path}: {value!r} has letters that are not to be seen; leave them out"
         elif isinstance(value, int) and abs(value) >= _MOST:
             yield f"{path}: is a whole number of more than 300 digits"
-        elif isinstance(value, (dict, list)):  # a union would be made anew for each value
+        elif isinstance(value, (dict, list)):  # making a union takes longer
             if depth > DEEPEST:
                 yield f"{path[:80]}: lies more than {DEEPEST} tables or lists deep"
                 continue

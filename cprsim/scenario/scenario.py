@@ -241,9 +241,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """The tables of a scenario file that gives this scenario back, defaults included."""
         return self._tables(Section.mapping)
 
-    def given(self) -> dict[str, Any]:
+    def as_given(self) -> dict[str, Any]:
         """The tables of a scenario file that gives this scenario back, without defaults."""
-        return self._tables(Section.given)
+        return self._tables(Section.as_given)
 
     def to_toml(self) -> str:
         """The scenario as a file, defaults included, quantities in the units they were given in."""

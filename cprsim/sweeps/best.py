@@ -205,14 +205,14 @@ def _verdict(
         unmet=unmet.clip(max=1),
     )
     certificate = judge(sample, quality.bounds)
-    point, statistics = first.number, dict[str, float]()
+    number, statistics = first.number, dict[str, float]()
     if certificate.best is not None:
-        point = candidates[certificate.best].point
-        for name in TOLD:
-            statistics |= Mean.of(of[name][certificate.best]).columns(name)
+        number = candidates[certificate.best].point
+        for measure in TOLD:
+            statistics |= Mean.of(of[measure][certificate.best]).columns(measure)
     machines = tuple(of["machine_overhead"].mean(axis=1).tolist())
     told = certificate, statistics, machines, failed, tuple(left_out.values())
-    return SweepVerdict(point, values, candidates, *told)
+    return SweepVerdict(number, values, candidates, *told)
 
 
 def _label(policy: str, own: Mapping[str, Any]) -> str:

@@ -146,7 +146,7 @@ def read_points(
     """
     points: list[Point] = []
     kept: dict[int, Scenario] = {}
-    currencies: set[str | None] = set()
+    currencies: set[str] = set()
     told_s = time.monotonic()
     for number, values in enumerate(design):
         if time.monotonic() - told_s > _EVERY_S:
@@ -161,7 +161,8 @@ def read_points(
         points.append(Point(number, values, scenario.job.useful_time_s, key=key))
         if number < _KEPT and scenario.failures.trace is None:
             kept[number] = scenario
-        currencies |= {scenario.currency} - {None}
+        if scenario.currency is not None:
+            currencies.add(scenario.currency)
     faults = _faults_everywhere(points)
     if faults:
         raise ScenarioError(*faults)

@@ -115,19 +115,19 @@ class Sweep:
             for start in range(0, len(self.points), _BLOCK):
                 played: dict[int, list[tuple[int, NDArray[np.float64], Basis]]] = defaultdict(list)
                 for point in self.points[start : start + _BLOCK]:
-                    for row, values, basis in self._rows(connection, point):
-                        if values is not None and basis is not None:
-                            row["replications"] = values.shape[1]
-                            played[values.shape[1]].append((len(rows), values, basis))
+                    for row, own, basis in self._rows(connection, point):
+                        if own is not None and basis is not None:
+                            row["replications"] = own.shape[1]
+                            played[own.shape[1]].append((len(rows), own, basis))
                         rows.append(row)
                 for places, values, bases in (zip(*each, strict=True) for each in played.values()):
                     summed.append((list(places), _summaries(np.stack(values), bases)))
-        found = {name: [row.get(name, math.nan) for row in rows] for name in _HEAD}
+        found: dict[str, Any] = {name: [row.get(name, math.nan) for row in rows] for name in _HEAD}
         # Measures are the same at all points: all have prices, or none has.
         for name in summed[0][1] if summed else _summaries(*_NOTHING):
             found[name] = np.full(len(rows), math.nan)
-            for places, columns in summed:
-                found[name][places] = columns[name]
+            for at, columns in summed:
+                found[name][at] = columns[name]
         found["error"] = [row["error"] for row in rows]
         kinds = dict.fromkeys(("policy", "system", "recovery", "error"), "object")
         kinds |= {"point": "int64", "interval_s": "float64", "replications": "Int64"}
@@ -135,10 +135,10 @@ class Sweep:
         failed = any(point.error or point.errors for point in self.points)
         kinds["spares"] = "float64" if failed else "int64"
         table = pd.DataFrame(found).astype(kinds)
-        for place, (name, values) in enumerate(self._varied.items()):
+        for place, (name, varied) in enumerate(self._varied.items()):
             # A whole section may be varied that is called like a measure.
-            own = f"{name} (varied)" if name in found else name
-            table.insert(1 + place, own, values[table["point"].to_numpy()])
+            heading = f"{name} (varied)" if name in found else name
+            table.insert(1 + place, heading, varied[table["point"].to_numpy()])
         return table
 
     def _rows(

@@ -212,7 +212,7 @@ def _mapping(scenario: Scenario | str | Path, overrides: Sequence[str]) -> dict[
         return load_mapping(scenario, overrides)
     if overrides:
         raise UsageError("overrides go with the path of a file; change the scenario instead")
-    return scenario.given()
+    return scenario.as_given()
 
 
 def _rule(

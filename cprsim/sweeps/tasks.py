@@ -55,9 +55,9 @@ class Task:
 
     def __getstate__(self) -> dict[str, Any]:
         # Any version of cprsim reads JSON, so a worker of another one can say so.
-        is_read = isinstance(self.scenario, Scenario)
-        written = to_json(self.scenario.mapping()) if is_read else self.scenario
-        return vars(self) | {"scenario": written}
+        if isinstance(self.scenario, str):
+            return vars(self)
+        return vars(self) | {"scenario": to_json(self.scenario.mapping())}
 
 
 @dataclass(frozen=True)

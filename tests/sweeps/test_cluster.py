@@ -68,12 +68,12 @@ def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, c
 
 def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(cluster):
     from cprsim.sweeps.cluster import DaskCluster
-    from cprsim.sweeps.driver import Driver
+    from cprsim.sweeps.driver import Driver, Pool
     from cprsim.sweeps.tasks import Task
 
     task = Task(0, "{}", (), 1, None, 0)  # a fault, but a quick one
     cluster.gate.open()
-    pool = DaskCluster(cluster.address, patience_s=1.0)
+    pool = Pool(2, DaskCluster(cluster.address, patience_s=1.0).open)
     outcomes = Driver(pool, itertools.repeat(task), lambda _: None).outcomes()
     next(each for each in outcomes if each is not None)
     kill(cluster.scheduler)
