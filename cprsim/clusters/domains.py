@@ -80,11 +80,13 @@ def _drawn(
 
 
 class JobTimeline(Timeline):
-    """A job's own failures, together with those of the racks that its nodes lie in.
+    """A job's own failures with those of the racks that its nodes lie in, and the way through them.
+
+    A shock stops the clock of the job's own failures, as any downtime does, and does not renew it.
 
     `start_s`: when the job starts; its own time counts from there. `racks`: the rack of each node,
     servers first; the scheduler moves them. `last`: the shock that struck last, if it was the last
-    to strike.
+    to strike. See `cprsim.failures.timeline.Cursor` for the rest.
     """
 
     def __init__(self, own: Timeline, shocks: DomainFailures, servers: int) -> None:
@@ -94,31 +96,23 @@ class JobTimeline(Timeline):
         self.racks: Sequence[int] = ()
         self.last: DomainFailure | None = None
 
-    def cursor(self) -> "_JobCursor":
-        """Return the job's way through its failures, at its start."""
-        return _JobCursor(self)
-
-
-class _JobCursor:
-    """See `cprsim.failures.timeline.Cursor`.
-
-    A shock stops the clock of the job's own failures, as any downtime does, and does not renew it.
-    """
-
-    def __init__(self, timeline: JobTimeline) -> None:
-        self._timeline = timeline
-        self._own: Any = cursor_of(timeline.own)
+    def cursor(self) -> "JobTimeline":
+        """Return the way through the failures, at the job's start."""
+        self._own: Any = cursor_of(self.own)
         self._passed = self._masked = 0
         self._shocked = self._paused = self._struck = False
         self._look(0.0)
         self._masked = 0  # what was before the job is not the job's
+        return self
 
     @property
     def next_s(self) -> float:
+        """Time of the next failure, s of the job."""
         return math.inf if self._struck or self._paused else min(self._own.next_s, self._shock_s)
 
     @property
     def absorbed(self) -> int:
+        """Number of failures that hit no running node."""
         return int(self._own.absorbed) + self._masked
 
     @property
@@ -127,6 +121,7 @@ class _JobCursor:
         return int(getattr(self._own, "struck", 0))
 
     def ahead(self) -> Hit:
+        """Return the nodes that the next failure hits."""
         own: Hit
         if self._shock_s <= self._own.next_s:
             return self._hit()
@@ -134,13 +129,13 @@ class _JobCursor:
         return own
 
     def strike(self) -> Hit:
-        timeline = self._timeline
+        """Let the next failure strike; return the nodes that it hits."""
         self._struck = True
         if self._shock_s > self._own.next_s:
-            self._shocked, timeline.last = False, None
+            self._shocked, self.last = False, None
             own: Hit = self._own.strike()
             return own
-        hit, timeline.last = self._hit(), timeline.shocks[self._index]
+        hit, self.last = self._hit(), self.shocks[self._index]
         self.pause(self._shock_s)
         self._shocked = True
         self._passed = self._index + 1
@@ -148,9 +143,11 @@ class _JobCursor:
         return hit
 
     def replace(self, hit: Hit, now_s: float) -> None:
+        """Replace the nodes that a failure hit."""
         self._own.replace(hit, now_s)
 
     def resume(self, now_s: float) -> None:
+        """Let failures strike again after one."""
         self._struck = False
         if self._paused:
             self.go_on(now_s)
@@ -159,33 +156,34 @@ class _JobCursor:
         self._look(now_s)
 
     def pause(self, now_s: float) -> None:
+        """Stop the clock of failures."""
         if not self._paused:
             self._own.pause(now_s)
         self._paused = True
 
     def go_on(self, now_s: float) -> None:
+        """Let the clock of failures run again."""
         self._struck = self._paused = False
         self._own.go_on(now_s)
         self._look(now_s)
 
     def _look(self, now_s: float) -> None:
         """Find the next shock that hits the job; those before `now_s` are masked."""
-        timeline, racks = self._timeline, set(self._timeline.racks)
-        index, found = self._passed, timeline.shocks[self._passed]
-        while found is not None and found.at_s - timeline.start_s < now_s:
+        racks = set(self.racks)
+        index, found = self._passed, self.shocks[self._passed]
+        while found is not None and found.at_s - self.start_s < now_s:
             self._masked += not racks.isdisjoint(found.racks)
             index += 1
-            found = timeline.shocks[index]
+            found = self.shocks[index]
         self._passed = index
         while found is not None and racks.isdisjoint(found.racks):
             index += 1
-            found = timeline.shocks[index]
+            found = self.shocks[index]
         self._index = index
-        self._shock_s = math.inf if found is None else found.at_s - timeline.start_s
+        self._shock_s = math.inf if found is None else found.at_s - self.start_s
 
     def _hit(self) -> Hit:
-        timeline = self._timeline
-        shock = timeline.shocks[self._index]
+        shock = self.shocks[self._index]
         assert shock is not None
-        nodes = [node for node, rack in enumerate(timeline.racks) if rack in shock.racks]
-        return Hit.of(nodes, timeline.servers)
+        nodes = [node for node, rack in enumerate(self.racks) if rack in shock.racks]
+        return Hit.of(nodes, self.servers)
