@@ -89,7 +89,7 @@ def validate(asked: Any) -> None:
 
     _ready()
     from cprsim.trainer.config import opened
-    from cprsim.trainer.validation.validated import validate as predict_and_train
+    from cprsim.trainer.validation.validated import Validation
 
     check_whole("seed", asked.seed, 0)
     check_whole("repeats", asked.repeats, 1)
@@ -104,8 +104,9 @@ def validate(asked: Any) -> None:
         folder = asked.folder(_VALIDATED)
         about = {**versions(), "seed": asked.seed}
         with asked.progress("training", "steps") as progress:
-            how = (asked.seed, progress.update, asked.repeats, write_down)
-            found = predict_and_train(scenario, section, asked.policy, *how)
+            how = (asked.policy, asked.seed, progress.update, asked.repeats)
+            found = Validation(scenario, section, *how)
+            found.run(write_down)
     if folder is not None:
         files = {_PREDICTIONS: found.predicted.content(), _RESULT: json_bytes(found.document())}
         written = with_manifest(files, about)

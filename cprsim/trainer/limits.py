@@ -30,8 +30,6 @@ _STATE, _TEACHER = 4, 2 * 48
 _COPIES = 2
 #: Vectors of all parameters of the MLPs: weights, squares, gradient, and the initial ones.
 _VECTORS = 4
-#: Faults of stores that are simulated.
-_OF_STORES = ("save_fails", "load_fails", "torn", "outages")
 #: Of a test sample while predictions are scored: both of float32, and arrays that rank them.
 _TEST_SAMPLE = 40
 
@@ -42,7 +40,8 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
     So it does where the store is to fail, which the trainer's doesn't at will.
     """
     check_sockets()
-    asked = {f"storage.{key}": getattr(scenario.storage, key, None) for key in _OF_STORES}
+    faults = ("save_fails", "load_fails", "torn", "outages")
+    asked = {f"storage.{key}": getattr(scenario.storage, key, None) for key in faults}
     asked["failures.silent"] = scenario.failures.silent is not None
     asked["job.allocation"] = scenario.job.allocation_s is not None
     if unable := [key for key, given in asked.items() if given]:

@@ -8,15 +8,15 @@ superfluous. A chain that lacks a file is never merged.
 """
 
 import argparse
-import fcntl
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cprsim.basics.files import sync_folder
+from cprsim.basics.owned import locked
 from cprsim.basics.units import parse_duration
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer.hooks.observer import HooksWarning
@@ -31,22 +31,12 @@ from cprsim.trainer.store.files import (
 )
 from cprsim.trainer.store.store import checkpoints_in
 
-#: Held by the merger that is at work in a folder; the system lets go of it when that is killed.
-_LOCK = "merge.lock"
-
 
 def merge_deltas(folder: str | Path) -> int:
     """Merge the newest chain of deltas of each block of rows in a folder of checkpoints.
 
-    Parameters
-    ----------
-    folder
-        That of `TrainerHooks`, or one that has those of several processes.
-
-    Returns
-    -------
-    int
-        New bases.
+    Returns the number of new bases. `folder`: that of `TrainerHooks`, or one that has those of
+    several processes.
 
     Raises
     ------
@@ -65,8 +55,8 @@ def merge_deltas(folder: str | Path) -> int:
 
 def _merge(folder: Path) -> bool:
     """Merge the newest chain of a store, unless that was done; returns whether it was now."""
-    with _alone(folder) as alone:
-        newest = next(iter(checkpoints_in(folder)), None) if alone else None
+    with locked(folder):  # of two mergers one waits, and finds it done
+        newest = next(iter(checkpoints_in(folder)), None)
         if newest is None or len(newest.files) == 1:
             return False
         last = newest.files[-1]
@@ -92,18 +82,6 @@ def _merge(folder: Path) -> bool:
             return False
         sync_folder(folder)
         return True
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder; False if another merger has it."""
-    with (folder / _LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -43,8 +43,8 @@ class Files(Section):
         Raises `DataError` where they can't be read, or are not as many.
         """
         asked = samples + test_samples
-        kept: dict[str, Any] = {"dim": self.dim, "batch_size": batch}
-        kept["test_share"] = test_samples / asked
+        share = test_samples / asked
+        kept: dict[str, Any] = {"dim": self.dim, "batch_size": batch, "test_share": share}
         if self.criteo is not None:
             kept |= {"most_rows": self.most_rows or _MOST_ROWS, "most_samples": asked}
             read = read_criteo(Path(self.criteo), folder, **kept)

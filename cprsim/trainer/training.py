@@ -30,8 +30,6 @@ from cprsim.trainer.support import LAB
 Progress = Callable[[int, int], None]
 #: Probabilities are taken to be that far from 0 and 1: float32's spacing below 1.
 _LEAST = 2.0**-24
-#: Too long to be printed.
-_UNTOLD = ("spans", "saved_rows")
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,9 @@ class Trained:
 
     def document(self) -> dict[str, Any]:
         """Return the JSON of `cprsim train`; without clicks or without others no AUC."""
-        told = {name: value for name, value in vars(self).items() if name not in _UNTOLD}
-        return told | {"auc": None if math.isnan(self.auc) else self.auc}
+        too_long = ("spans", "saved_rows")
+        shown = {name: value for name, value in vars(self).items() if name not in too_long}
+        return shown | {"auc": None if math.isnan(self.auc) else self.auc}
 
 
 def train(

@@ -47,12 +47,13 @@ def read_movielens(
         if (places < 0).any():
             unknown = ratings[key].to_numpy()[places < 0][0]
             raise DataError(f"{place}: {key} {unknown} has ratings, but nothing is said of it")
+    genres = films["class"].str.split(" ").str[0]
     columns = {
         "user": user,
         "film": film,
         "occupation": pd.factorize(users["occupation"], sort=True)[0][user],
         "gender": pd.factorize(users["gender"], sort=True)[0][user],
-        "genre": pd.factorize(films["class"].str.split(" ").str[0], sort=True)[0][film],
+        "genre": pd.factorize(genres, sort=True)[0][film],
     }
     rows = [len(users), len(films), *(int(ids.max()) + 1 for ids in [*columns.values()][2:])]
     dense = (_standard(users["age"])[user], _standard(films["release_year"])[film])

@@ -1,7 +1,9 @@
 """Samples made up: a teacher that can be learned, and rows as popular as in production."""
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +136,5 @@ class _Teacher:
 
 def _stride(rows: int) -> int:
     """A step that leads through all of so many rows, near the golden ratio of them (Knuth)."""
-    stride = max(1, round(rows * 0.618))
-    while np.gcd(stride, rows) != 1:
-        stride += 1
-    return stride
+    near = count(max(1, round(rows * 0.618)))
+    return next(each for each in near if math.gcd(each, rows) == 1)

@@ -11,7 +11,6 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import send_handle
 from signal import SIGKILL, Signals
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from cprsim.errors import RunError
@@ -66,12 +65,7 @@ class LocalCluster:
         self._context = forking.context()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for member, each in self._processes.items():
             if member not in self.dead:
                 _end(each)

@@ -69,8 +69,7 @@ class Execution:
 
     def counts(self) -> list[int]:
         """Return the updates that are left in each server's rows, then the steps in the MLPs."""
-        counted = _whole(self._counted())
-        return [counted[each][1] for each in self._cluster.members]
+        return [message[1] for _, message in sorted(_whole(self._counted()).items())]
 
     def _counted(self) -> dict[int, Message] | None:
         for each in self._cluster.members:

@@ -48,20 +48,17 @@ class ModelSpec:
         """The placement of rows on servers."""
         return Placement.of(self.data, self.servers)
 
-    @property
-    def dim(self) -> int:
-        """Numbers of a row."""
-        return self.data.tables[0].dim
-
     def shard(self, server: int) -> Shard:
         """The rows of a server at the start of the job."""
-        rows, seed = self.placement.rows_of(server), member_seed(self.seed, server)
-        return Shard(rows, self.dim, seed, SPREAD, self.section.learning_rate)
+        rows, dim = self.placement.rows_of(server), self.data.tables[0].dim
+        seed = member_seed(self.seed, server)
+        return Shard(rows, dim, seed, SPREAD, self.section.learning_rate)
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
         seed = member_seed(self.seed, self.servers)
-        widths = self.data.dense, len(self.data.tables), self.dim, self.section.hidden
+        dense, tables = self.data.dense, self.data.tables
+        widths = dense, len(tables), tables[0].dim, self.section.hidden
         return Dlrm(*widths, seed, self.section.learning_rate)
 
 
@@ -362,7 +359,7 @@ class Trainer(Member):
 
     def _look_up(self, uses: Uses) -> Tensor:
         """Return the distinct rows, shape (rows, dim); raises `MemberLostError`."""
-        found = torch.zeros((len(uses.ids), self.spec.dim))
+        found = torch.zeros((len(uses.ids), self.spec.data.tables[0].dim))
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
             try:
                 link.send(("lookup", uses.ids[part]))

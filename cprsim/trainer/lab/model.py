@@ -40,14 +40,9 @@ class Placement:
         """The number of the first row of each table, shape (tables,)."""
         return np.concatenate(([0], np.cumsum(self.rows)[:-1])).astype(np.int64)
 
-    @property
-    def total(self) -> int:
-        """Rows of all tables."""
-        return sum(self.rows)
-
     def rows_of(self, server: int) -> int:
         """Rows that a server holds."""
-        return self._below(self.total, server)
+        return self._below(sum(self.rows), server)
 
     def range_of(self, table: int, server: int) -> range:
         """The rows of a table on a server, by their numbers there."""
@@ -106,18 +101,14 @@ class Uses:
 
     def spread(self, rows: Tensor) -> Tensor:
         """Return the row of each use, shape (uses, dim); `rows` has shape (rows, dim)."""
-        return rows.index_select(0, self._rows_of_uses)
+        of_uses = np.empty_like(self._order)
+        of_uses[self._order] = np.repeat(np.arange(self.ids.size), self.times)
+        return rows.index_select(0, torch.from_numpy(of_uses))
 
     def collect(self, of_uses: Tensor) -> Tensor:
         """For each row the sum over its uses; `of_uses` has shape (uses, dim)."""
         order, starts = torch.from_numpy(self._order), torch.from_numpy(self._starts)
         return functional.embedding_bag(order, of_uses, starts, mode="sum")
-
-    @cached_property
-    def _rows_of_uses(self) -> Tensor:
-        rows = np.empty_like(self._order)
-        rows[self._order] = np.repeat(np.arange(self.ids.size), self.times)
-        return torch.from_numpy(rows)
 
 
 #: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers

@@ -43,8 +43,7 @@ class Strikes:
         self._unplaced: set[int] = set()  # of those hit, who has not been placed again
         self._stopped = False  # no failure comes before the job can be hit again
         self._victims: set[int] = set()
-        self._when_saving: Hit | None = None
-        self._when_loading: Hit | None = None
+        self._waiting: dict[str, Hit] = {}  # by what they are to strike in
         self.failures = 0
         self.struck = 0
 
@@ -77,16 +76,15 @@ class Strikes:
         self._stopped = True
         draw, of_hang = np.random.default_rng((self._spec.seed, self.failures)).random(2)
         if draw < self._section.saving:
-            self._when_saving = hit
+            self._waiting["save"] = hit
             return
         if draw < self._section.saving + self._section.loading:
-            self._when_loading = hit
+            self._waiting["load"] = hit
         self._hit(hit, SIGSTOP if of_hang < self._section.hangs else SIGKILL)
 
     def saving(self) -> None:
         """A save is under way."""
-        if self._when_saving is not None:
-            hit, self._when_saving = self._when_saving, None
+        if hit := self._waiting.pop("save", None):
             self._hit(hit, SIGKILL)
 
     def replaced(self, members: set[int]) -> None:
@@ -100,8 +98,7 @@ class Strikes:
         self._cursor.replace(self._cluster.hit(new), self._now_s)
         if self._spec.scenario.failures.during_recovery:
             self.recovered()
-        if self._when_loading is not None:
-            hit, self._when_loading = self._when_loading, None
+        if hit := self._waiting.pop("load", None):
             self._hit(hit, SIGKILL)
 
     def recovered(self) -> None:

@@ -88,9 +88,6 @@ class Manifest(NamedTuple):
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-# --- Writing and reading ---
-
-
 class Hashing:
     """A file that is being written, with its size and its hash so far."""
 

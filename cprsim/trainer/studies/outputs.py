@@ -57,8 +57,6 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
-# --- Tables ---
-
 _Row = tuple[object, ...]
 
 

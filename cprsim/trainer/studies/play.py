@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,8 @@ class RunStore:
         """Keep a run; it is there whole, or not at all."""
         path = self.path(run)
         if path.exists() and self.find(run) is None:  # it may be a file of the user's
-            number = 1
-            while (kept := path.with_suffix(f".damaged-{number}")).exists():
-                number += 1
-            path.rename(kept)
+            others = (path.with_suffix(f".damaged-{number}") for number in count(1))
+            path.rename(next(each for each in others if not each.exists()))
         content = {**document, _KEY: run.key}
         content |= {_HASH: _digest(content)}
         text = json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -10,8 +10,7 @@ from cprsim.runs.summaries import Mean
 from cprsim.trainer.studies.slope import Floats
 
 #: Of the bootstrap: resamples of the seeds, and the seed of these.
-_RESAMPLES: Final = 2000
-_SEED: Final = 0
+_RESAMPLES, _SEED = 2000, 0
 #: Of fewer seeds a bootstrap has too few samples that differ to show which measure is best: of two
 #: that are equally good it names one far more often than in one case of twenty.
 _FEWEST: Final = 5

@@ -56,7 +56,7 @@ def kinds(hits: Iterable[Hit]) -> list[int]:
 
 
 def lost(servers: int) -> Loss:
-    """The first of them are."""
+    """Return the loss of so many servers, the first of them."""
     return Loss(frozenset(range(servers)), frozenset())
 
 

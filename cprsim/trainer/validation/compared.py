@@ -18,8 +18,6 @@ SUM_SHARE = 0.20
 CAUSE_SHARE, CAUSE_S = 0.25, 0.05
 #: Largest error of updates lost, as a share; other counts have to agree.
 _UPDATES, _UPDATES_SHARE = "updates_lost", 0.05
-#: Digits of a distance; the rest is rounding.
-_DIGITS = 12
 
 
 class Load(NamedTuple):
@@ -58,7 +56,7 @@ class Comparison(NamedTuple):
     @property
     def off(self) -> float:
         """The distance, but for rounding."""
-        return round(self.predicted - self.measured, _DIGITS)
+        return round(self.predicted - self.measured, 12)
 
     @property
     def within(self) -> bool:

@@ -101,8 +101,7 @@ class _Spans(Observer):
         None if the job ends first. A save after these steps is stored by then. It is the very
         number that a span begins with, so that both fall on the same instant.
         """
-        done = 0
-        found = None
+        done, found = 0, None
         for cause, start_s, end_s in self._spans:
             trained = round((end_s - start_s) / step_s) if cause == "train" else 0
             if found is None and start_s >= since_s and done <= steps < done + trained:

@@ -1,6 +1,7 @@
 """Predictions of a simulation with this machine's costs, and the real runs that follow.
 
-    found = validate(scenario, section, ["full", "cpr-mfu"], repeats=5)
+    found = Validation(scenario, section, ["full", "cpr-mfu"], repeats=5)
+    found.run()
     print(found.verdicts())
 
 The predictions are made, and can be written down by the caller, before anything is trained.
@@ -36,8 +37,7 @@ class Validation:
     `scenario`, `section`: as for `train`; failures have to be pinned to steps. `policies`: names of
     the scenario's policies; by default all that can be predicted. `seed`, `progress`: as for
     `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are those of
-    all runs, rehearsals included. `repeats`: how often each policy is going to be rehearsed, and
-    then trained.
+    all runs, rehearsals included. `repeats`: how often each policy is rehearsed, and then trained.
 
     `left_out`: policies that can't be predicted yet, if `policies` was not given.
 
@@ -64,14 +64,27 @@ class Validation:
         check_predictable(section, plans, hits)
         check_fits(scenario, section)
         self._scenario, self._section, self._seed = scenario, section, seed
-        self._steps, self._progress, self._done = section.data(scenario, seed).steps, progress, 0
+        self._steps, self._done = section.data(scenario, seed).steps, 0
+        self._progress = progress or (lambda *_: None)
         self._rehearsals = {
             name: Rehearsal(scenario, section, name, plan, hits) for name, plan in plans.items()
         }
         self._runs = {name: list[Trained]() for name in plans}
         once = sum(each.steps for each in self._rehearsals.values()) + self._steps * len(plans)
-        self._total = once * repeats
+        self._repeats, self._total = repeats, once * repeats
         self._loads = [os.getloadavg()[0]]
+
+    def run(self, announce: Callable[[Predicted], None] = lambda _: None) -> None:
+        """Rehearse, call `announce` with the predictions, and train.
+
+        Each cause counts with its median over the repeats. Raises `RunError` if a member of the
+        cluster can't continue.
+        """
+        for _ in range(self._repeats):
+            self.rehearse()
+        announce(self.predicted)  # before anything is trained
+        for _ in range(self._repeats):
+            self.train()
 
     def rehearse(self) -> None:
         """Rehearse each policy once."""
@@ -124,29 +137,4 @@ class Validation:
         }
 
     def _report(self, done: int, _steps: int) -> None:
-        if self._progress is not None:
-            self._progress(self._done + done, self._total)
-
-
-def validate(
-    scenario: Scenario,
-    section: TrainerSection,
-    policies: Sequence[str] | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-    repeats: int = 1,
-    announce: Callable[[Predicted], None] = lambda _: None,
-) -> Validation:
-    """Predict real runs, call `announce` with the predictions, and do the runs.
-
-    Other arguments are those of `Validation`, which raises. `repeats`: how often each policy is
-    rehearsed, and then trained, in turns; each cause counts with its median. Raises `RunError` if a
-    member of the cluster can't continue.
-    """
-    found = Validation(scenario, section, policies, seed, progress, repeats)
-    for _ in range(repeats):
-        found.rehearse()
-    announce(found.predicted)  # before anything is trained
-    for _ in range(repeats):
-        found.train()
-    return found
+        self._progress(self._done + done, self._total)
