@@ -267,12 +267,8 @@ class NodeCohort(_Drawn):
         streams: CohortStreams,
         severities: SeverityRows | None,
     ) -> None:
-        self.cluster, self.severities, self._spec, self._streams = (
-            cluster,
-            severities,
-            spec,
-            streams,
-        )
+        self.cluster, self.severities = cluster, severities
+        self._spec, self._streams = spec, streams
         self.bursts, self.offenders = spec.bursts, spec.offenders
         self.nodes = cluster.parameter_servers + cluster.trainers
         self._generations: list[Floats] = []
