@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import FailureCause, Part
-from cprsim.failures.frailty import Frailty
 from cprsim.failures.hits import Hit, Hits
 from cprsim.failures.shared import CohortNumbers, CohortStreams
-from cprsim.failures.spec import Bursts, Offenders
+from cprsim.failures.spec import Bursts, Failures
 from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES
@@ -200,57 +199,6 @@ class InstantCohort(_Drawn):
 # --- Failures of nodes ---------------------------------------------------------------------------
 
 
-class Lives:
-    """Lives of nodes and of their replacements, for the replications of a cohort.
-
-    Those of one generation come from a stream of their own, so a node's nth life does not depend on
-    how many failures other nodes had before it. The first generation is new at time 0, or of all
-    ages if `aged`, as in a cluster that has long run. A node's pace is its own where there is a
-    `frailty`. Where there are `offenders`, lives are those of good machines. `key`: the seed and
-    the cohort.
-    """
-
-    def __init__(
-        self,
-        law: Distribution,
-        nodes: int,
-        streams: CohortStreams,
-        aged: bool = False,
-        frailty: Frailty | None = None,
-        offenders: Offenders | None = None,
-    ) -> None:
-        self.nodes, self.key, self.offenders = nodes, streams.key, offenders
-        self._law, self._aged, self._frailty, self._streams = law, aged, frailty, streams
-        self._generations: list[Floats] = []
-        self._states: list[Floats] = []
-
-    def states(self, number: int) -> Floats:
-        """Numbers from 0 to 1 that decide which of the `number`-th nodes are bad (rule 41).
-
-        Shape (COHORT, nodes).
-        """
-        while number >= len(self._states):
-            rng = self._streams.stream(Cause.OFFENDER, len(self._states))
-            self._states.append(rng.random((COHORT, self.nodes)))
-        return self._states[number]
-
-    def generation(self, number: int) -> Floats:
-        """Lives of the `number`-th nodes in all places, s, shape (COHORT, nodes).
-
-        Of aged ones what is left.
-        """
-        while number >= len(self._generations):
-            self._generations.append(self._drawn(len(self._generations)))
-        return self._generations[number]
-
-    def _drawn(self, number: int) -> Floats:
-        left = self._aged and number == 0
-        lives = self._streams.lives(self._law, Cause.NODE_LIFE, number, self.nodes, left=left)
-        if self._frailty is None:
-            return lives
-        return lives / self._frailty.factors(self.nodes, number, self._streams)
-
-
 class Shocks:
     """The bursts of one replication: when, and which nodes. Drawn when they are needed.
 
@@ -300,24 +248,63 @@ class Shocks:
         return frozenset(first + node for node in chosen.tolist())
 
 
-@dataclass(frozen=True)
 class NodeCohort(_Drawn):
     """Failures of nodes by their lives, and of several at once.
 
     Node i is parameter server i below the number of these, else a trainer. Bursts end lives before
     their time, and so does a failure of the cluster.
+
+    Lives of one generation come from a stream of their own, so a node's nth life does not depend on
+    how many failures other nodes had before it. The first generation is new at time 0, or of all
+    ages, as in a cluster that has long run. A node's pace is its own where there is a frailty.
+    Where there are offenders, lives are those of good machines.
     """
 
-    lives: Lives
-    cluster: Cluster
-    bursts: Bursts | None
-    severities: SeverityRows | None
+    def __init__(
+        self,
+        spec: Failures,
+        cluster: Cluster,
+        streams: CohortStreams,
+        severities: SeverityRows | None,
+    ) -> None:
+        self.cluster, self.severities = cluster, severities
+        self._spec, self._streams = spec, streams
+        self.bursts, self.offenders = spec.bursts, spec.offenders
+        self.nodes = cluster.parameter_servers + cluster.trainers
+        self._generations: list[Floats] = []
+        self._states: list[Floats] = []
+
+    def states(self, number: int) -> Floats:
+        """Numbers from 0 to 1 that decide which of the `number`-th nodes are bad (rule 41).
+
+        Shape (COHORT, nodes).
+        """
+        while number >= len(self._states):
+            rng = self._streams.stream(Cause.OFFENDER, len(self._states))
+            self._states.append(rng.random((COHORT, self.nodes)))
+        return self._states[number]
+
+    def generation(self, number: int) -> Floats:
+        """Lives of the `number`-th nodes in all places, s, shape (COHORT, nodes).
+
+        Of aged ones what is left.
+        """
+        while number >= len(self._generations):
+            self._generations.append(self._drawn(len(self._generations)))
+        return self._generations[number]
+
+    def _drawn(self, number: int) -> Floats:
+        spec, streams = self._spec, self._streams
+        left = spec.aged and number == 0
+        lives = streams.lives(spec.law, Cause.NODE_LIFE, number, self.nodes, left=left)
+        frail = spec.frail
+        return lives if frail is None else lives / frail.factors(self.nodes, number, streams)
 
     def shocks(self, row: int) -> Shocks:
         """Return the bursts of one replication."""
         assert self.bursts is not None
-        seed, cohort = self.lives.key
-        return Shocks(self.bursts, self.lives.nodes, seed, cohort * COHORT + row)
+        seed, cohort = self._streams.key
+        return Shocks(self.bursts, self.nodes, seed, cohort * COHORT + row)
 
 
 # --- Logs ----------------------------------------------------------------------------------------

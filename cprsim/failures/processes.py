@@ -14,7 +14,6 @@ from cprsim.failures.causes import FailureCause, SeverityWeights, total_share
 from cprsim.failures.cohorts import (
     CauseVictimRows,
     InstantCohort,
-    Lives,
     NodeCohort,
     RenewalCohort,
     SeverityRows,
@@ -198,9 +197,7 @@ class NodeLives(_Specified):
         return self.cluster.parameter_servers + self.cluster.trainers
 
     def _drawn(self, streams: CohortStreams, severities: SeverityRows | None) -> Cohort:
-        spec = self.spec
-        lives = Lives(spec.law, self._nodes, streams, spec.aged, spec.frail, spec.offenders)
-        return NodeCohort(lives, self.cluster, spec.bursts, severities)
+        return NodeCohort(self.spec, self.cluster, streams, severities)
 
     @property
     def mtbf_s(self) -> float:

@@ -265,21 +265,19 @@ def _put_victims(
 
 
 def _put_lives(sink: Sink, cohort: NodeCohort, rows: Rows) -> None:
-    lives = cohort.lives
-
     def of_generations(of: Callable[[int], NDArray[Any]], count: int) -> NDArray[Any]:
-        found = np.empty((len(rows), count, lives.nodes))
+        found = np.empty((len(rows), count, cohort.nodes))
         for number in range(count):
             found[:, number] = of(number)[rows]
         return found
 
-    drawn = partial(of_generations, lives.generation)
+    drawn = partial(of_generations, cohort.generation)
     sink.add("numbers", "lives", "life_count", codes.MORE_LIVES, drawn)
-    sink.put(life_stride=lives.nodes)
-    if lives.offenders is not None:
-        states = partial(of_generations, lives.states)
+    sink.put(life_stride=cohort.nodes)
+    if cohort.offenders is not None:
+        states = partial(of_generations, cohort.states)
         sink.add("numbers", "states", "life_count", codes.MORE_LIVES, states)
-        offenders = lives.offenders
+        offenders = cohort.offenders
         sink.put(
             bad_share=offenders.share,
             bad_times=offenders.times,

@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from cprsim.basics.streams import COHORT
-from cprsim.failures.cohorts import Lives, NodeCohort, SeverityRows
+from cprsim.failures.cohorts import NodeCohort, SeverityRows
 from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.shared import CohortStreams, SharedDraws
+from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
@@ -65,9 +66,8 @@ def lives(
         def shocks(self, row: int) -> Any:
             return Bursts(bursts)
 
-    law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
+    law = {"distribution": "deterministic", "mean": f"{life_s} s", "per": "node", "ages": "new"}
     cluster = Cluster(parameter_servers=2, trainers=nodes - 2)
-    some: Any = Bursts(bursts) if bursts else None
-    return cursor_of(
-        Cohort(Lives(law, nodes, CohortStreams(0, 0)), cluster, some, severities).timeline(0)
-    )
+    cohort: Any = Cohort(Failures(**law), cluster, CohortStreams(0, 0), severities)
+    cohort.bursts = Bursts(bursts) if bursts else None
+    return cursor_of(cohort.timeline(0))

@@ -206,7 +206,7 @@ def test_a_rack_larger_than_the_cluster_is_the_cluster():
 
 
 def test_bursts_move_no_life_and_sizes_no_burst():
-    alone, beside = (cohort_of(scenario(each).failure_model, 7).lives for each in (None, BURSTS))
+    alone, beside = (cohort_of(scenario(each).failure_model, 7) for each in (None, BURSTS))
     others = shocks(sizes={"1": 1})
 
     for number in range(3):
@@ -216,7 +216,7 @@ def test_bursts_move_no_life_and_sizes_no_burst():
 
 def test_bursts_have_streams_of_their_own():
     """In units of their means, lives and gaps of one stream would be the same numbers."""
-    drawn = cohort_of(scenario(BURSTS).failure_model).lives
+    drawn = cohort_of(scenario(BURSTS).failure_model)
     gaps = np.diff([0.0, *(shocks().at_s(i) for i in range(12))]) / (400 * HOUR / 3)
     lives = np.concatenate([drawn.generation(g)[0] for g in range(3)]) / (1200 * HOUR)
 

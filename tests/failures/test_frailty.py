@@ -34,7 +34,7 @@ def scenario(**failures: Any) -> Scenario:
 def lives(until: int = 1, **failures: Any) -> np.ndarray:
     """Of a cohort, shape (generations, COHORT, nodes)."""
     cohort = scenario(**failures).failure_model.process.cohort(3, 0)
-    return np.stack([cohort.lives.generation(i) for i in range(until)])
+    return np.stack([cohort.generation(i) for i in range(until)])
 
 
 def strikes(at_hand: Scenario, until_s: float, replications: int) -> np.ndarray:
@@ -93,7 +93,7 @@ def test_first_lives_are_lomax():
 
     variance = 1.5
     process = scenario(frailty=variance).failure_model.process
-    cohorts = [process.cohort(3, i).lives.generation(0).ravel() for i in range(10)]
+    cohorts = [process.cohort(3, i).generation(0).ravel() for i in range(10)]
     drawn = np.concatenate(cohorts) / MEAN_S
 
     assert kstest(drawn, lambda t: 1 - (1 + variance * t) ** (-1 / variance)).pvalue > 0.01
@@ -156,8 +156,8 @@ def test_frailties_of_a_sweep_share_no_factors():
     shared = SharedDraws()
     for variance in (0.5, 2.0, 0.5):
         model = scenario(frailty=variance).failure_model
-        alone = model.process.cohort(1, 0).lives.generation(0)
-        assert model.process.cohort(1, 0, shared).lives.generation(0).tobytes() == alone.tobytes()
+        alone = model.process.cohort(1, 0).generation(0)
+        assert model.process.cohort(1, 0, shared).generation(0).tobytes() == alone.tobytes()
 
 
 def test_plans_know_the_rate_without_the_worst():
@@ -186,7 +186,7 @@ def test_shared_draws_are_the_same(more):
     alone, together = model.process.cohort(1, 0), model.process.cohort(1, 0, shared)
 
     for number in range(3):
-        one, other = alone.lives.generation(number), together.lives.generation(number)
+        one, other = alone.generation(number), together.generation(number)
         assert one.tobytes() == other.tobytes()
 
 

@@ -12,7 +12,7 @@ import pytest
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.causes import SeverityWeights
-from cprsim.failures.cohorts import Lives, NodeCohort, SeverityRows
+from cprsim.failures.cohorts import NodeCohort, SeverityRows
 from cprsim.failures.hits import Hit
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
@@ -280,9 +280,10 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 
 
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
-    law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
-    lives = Lives(law, 6, CohortStreams(0, 0))
-    cursor = cursor_of(NodeCohort(lives, CLUSTER, None, Told("cluster")).timeline(0))
+    law = {"distribution": "weibull", "shape": 3.0, "mean": "100 s", "per": "node", "ages": "new"}
+    spec = Failures.model_validate(law)
+    cohort = NodeCohort(spec, CLUSTER, CohortStreams(0, 0), Told("cluster"))
+    cursor = cursor_of(cohort.timeline(0))
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")
     assert cursor.next_s == math.inf
@@ -290,7 +291,7 @@ def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     cursor.resume(500.0)
     # The others' first lives would have ended in the downtime.
     assert cursor.absorbed == 0
-    assert cursor.next_s == 500.0 + lives.generation(1)[0].min()
+    assert cursor.next_s == 500.0 + cohort.generation(1)[0].min()
 
 
 def test_nobody_fails_while_the_whole_cluster_is_down() -> None:

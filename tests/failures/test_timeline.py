@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import Cause, CohortDraws
-from cprsim.failures.cohorts import Lives, NodeCohort, RenewalCohort, VictimRows
+from cprsim.failures.cohorts import NodeCohort, RenewalCohort, VictimRows
 from cprsim.failures.hits import Hit, Hits
 from cprsim.failures.model import FailureModel
 from cprsim.failures.shared import CohortStreams
@@ -40,15 +40,13 @@ def victims(hits: Mapping[str, object], count: int) -> list[Hit]:
 
 
 def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeCohort:
-    wear_out = law("weibull", shape=3.0)
+    wear_out = Failures(**law("weibull", shape=3.0).mapping(), per="node", ages="new")
     cluster = Cluster(parameter_servers=servers, trainers=trainers)
-    return NodeCohort(
-        Lives(wear_out, servers + trainers, CohortStreams(seed, 0)), cluster, None, None
-    )
+    return NodeCohort(wear_out, cluster, CohortStreams(seed, 0), None)
 
 
 def life_s(cohort: NodeCohort, generation: int, node: int) -> float:
-    return float(cohort.lives.generation(generation)[0, node])
+    return float(cohort.generation(generation)[0, node])
 
 
 GAPS = CohortStreams(0, 0).durations(law(), Cause.FAILURE_TIME)
