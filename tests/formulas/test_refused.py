@@ -20,6 +20,7 @@ from cprsim.formulas.pls import expected_pls, mean_pls, pls_interval_s
 NAN, INF = math.nan, math.inf
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("form", "arguments", "text"),
     [

@@ -82,6 +82,14 @@ def test_a_tier_that_nothing_was_saved_to_holds_the_initial_state():
     assert (job.progress_s, job.lost_s) == (0.0, 22.5)
 
 
+def test_a_shard_that_nothing_was_saved_of_loses_all():
+    job = state()
+    train(job, 15.0, NEAR)
+    job.lose([0], "store")
+
+    assert job.pls == job.updates_lost == pytest.approx(15.0 / 4 / 100)
+
+
 def test_how_much_a_checkpoint_reads_goes_with_it():
     job = state()
     train(job, 10.0, NEAR._replace(reads=1.25))
