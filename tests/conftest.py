@@ -76,7 +76,8 @@ SLOW = (
     "validation",
 )
 #: Of a test with more cases than that the quick tier runs some, evenly spread: of each kind of them
-#: where the names of cases are "kind | case", as in large tables.
+#: where the names of cases are "kind | case", as in large tables. Of a test marked `whole` it runs
+#: all.
 CASES = 6
 #: CPU seconds from which on a test of the quick tier is named in the summary: it should be faster,
 #: or marked `slow`. It is no failure: a busy machine takes twice as long as a quiet one.
@@ -150,6 +151,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not any(map(each.get_closest_marker, ("slow", "nightly"))):
             kind, in_kinds, _ = each.nodeid.partition(" | ")
             test = kind if in_kinds else each.nodeid.partition("[")[0]
+            if each.get_closest_marker("whole"):
+                test = each.nodeid
             of_a_test.setdefault(test, []).append(each)
     cases_of = of_a_test.values()
     some = [each for cases in cases_of for each in cases[:: math.ceil(len(cases) / CASES)]]

@@ -3,8 +3,8 @@
 import pytest
 
 import cprsim
-from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.runs.measures import MEASURES
+from cprsim.runs.vocabulary import VOCABULARIES
 from tools.site.results import POLICY_KEYS, REPLICATIONS, STATISTICS
 
 PRICES = {"trainer": "2 USD/h", "spare": "2 USD/h", "energy": "0.6 kW", "carbon": "0.4 kg/kWh"}

@@ -1,19 +1,22 @@
 """Oracles: bytes over bandwidth by hand, sizes that the benchmarks publish."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from cprsim.basics.distributions import Distribution
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS
 from cprsim.job.tiers import REMOTE, Tier
+from cprsim.job.transfer import Transfer
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.survival.distributions import Distribution
 
-PEERS = Tier("peers", "peers")
+Transferred = Callable[[CostModel], Transfer]
 
 
 def costs(**tables) -> CostModel:
@@ -38,119 +41,142 @@ def store(write: str, read: str = "1 PB/s") -> dict[str, str]:
     return {"write": write, "read": read}
 
 
-# Derived: bytes over the narrowest link
+def save(*of) -> Transferred:
+    return lambda model: model.save(*of)
 
 
-@pytest.mark.parametrize(
-    ("write", "seconds"),
-    [
-        ("8 GB/s", 10.0),  # 10 GB through each card at 1 GB/s; the store could take 8
-        ("4 GB/s", 10.0),  # both are full
-        ("2 GB/s", 20.0),  # 40 GB into the store at 2 GB/s
-        ("100 MB/s", 400.0),
-    ],
-)
-def test_a_save_takes_as_long_as_the_card_or_the_store(write, seconds):
-    model = costs(storage=store(write))
-
-    assert model.seconds(model.save(REMOTE)) == pytest.approx(seconds, rel=1e-12)
+def load(*of) -> Transferred:
+    return lambda model: model.load(*of)
 
 
-@pytest.mark.parametrize(
-    ("read", "full", "one", "three"),
-    [
-        ("8 GB/s", 10.0, 10.0, 10.0),  # each replacement's card is the limit
-        ("2 GB/s", 20.0, 10.0, 15.0),  # 40 GB, 10 GB and 30 GB out of the store
-        ("500 MB/s", 80.0, 20.0, 60.0),
-    ],
-)
-def test_a_load_reads_all_shards_or_the_lost_ones(read, full, one, three):
-    model = costs(storage=store("1 PB/s", read))
-
-    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(full, rel=1e-12)
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(one, rel=1e-12)
-    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(three, rel=1e-12)
+def training(*of) -> Transferred:
+    return lambda model: model.training(*of)
 
 
-def test_the_store_alone_limits_where_there_is_no_card():
-    model = costs(cluster={"parameter_servers": 4}, storage=store("2 GB/s", "5 GB/s"))
-
-    assert model.seconds(model.save(REMOTE)) == pytest.approx(20.0)
-    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(8.0)
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(2.0)
+def traffic(network: str, **cluster) -> dict[str, Any]:
+    """Tables of training that moves so much."""
+    cluster = {"trainers": 16, "parameter_servers": 4, "nic": "800 MB/s"} | cluster
+    return {"job": {"useful_time": "10 h", "network": network}, "cluster": cluster}
 
 
-def test_the_dense_part_is_saved_and_loaded_with_everything_but_belongs_to_no_shard():
-    model = costs(model={"embedding": "40 GB", "dense": "4 GB"}, storage=store("2 GB/s", "2 GB/s"))
+PEERS, HOST = Tier("peers", "peers"), Tier("host", "host", write=5e9, read=2e9)
+FAST = Tier("fast", "peers", save_s=2.0, load_s=3.0)
+NO_CARD, READ_5 = {"cluster": {"parameter_servers": 4}}, ("2 GB/s", "5 GB/s")
+DENSE = {
+    "model": {"embedding": "40 GB", "dense": "4 GB"},
+    "storage": store("2 GB/s", "2 GB/s"),
+}
+STATE = {"model": {"embedding": "40 GB", "optimizer": "20 GB"}}
+MEASURED = {"costs": {"save": "7 s", "load": "3 s"}}
+PARTIAL = {"costs": {"load_partial": "3 s"}, "storage": store("8 GB/s", "2 GB/s")}
+TRAFFIC = traffic("2 GB/s")
+#: Tables, a transfer under them, and how long it takes by hand.
+TRANSFERS = {
+    # Derived: bytes over the narrowest link. 10 GB of a save go through each card at 1 GB/s.
+    "store of more than the cards": ({"storage": store("8 GB/s")}, save(REMOTE), 10.0),
+    "store and cards alike": ({"storage": store("4 GB/s")}, save(REMOTE), 10.0),
+    "40 GB into a store of less": ({"storage": store("2 GB/s")}, save(REMOTE), 20.0),
+    "slow store": ({"storage": store("100 MB/s")}, save(REMOTE), 400.0),
+    # Each replacement's card is the limit, or what all of them get out of the store.
+    **{
+        f"{lost} of {read}": ({"storage": store("1 PB/s", read)}, load(REMOTE, *of), seconds)
+        for read, all_s, one_s, three_s in (
+            ("8 GB/s", 10.0, 10.0, 10.0),
+            ("2 GB/s", 20.0, 10.0, 15.0),
+            ("500 MB/s", 80.0, 20.0, 60.0),
+        )
+        for lost, of, seconds in (
+            ("everything", ("all", 1), all_s),
+            ("everything, with no server lost,", ("all", 0), all_s),
+            ("one shard", ("lost", 1), one_s),
+            ("three shards", ("lost", 3), three_s),
+            ("no shard", ("lost", 0), 0.0),
+        )
+    },
+    "no card": (NO_CARD | {"storage": store("2 GB/s")}, save(REMOTE), 20.0),
+    "no card, everything": (NO_CARD | {"storage": store(*READ_5)}, load(REMOTE, "all", 1), 8.0),
+    "no card, a shard": (NO_CARD | {"storage": store(*READ_5)}, load(REMOTE, "lost", 1), 2.0),
+    # The dense part belongs to no shard, optimizer state does.
+    "dense part saved": (DENSE, save(REMOTE), 22.0),
+    "dense part loaded": (DENSE, load(REMOTE, "all", 1), 22.0),
+    "dense part in no shard": (DENSE, load(REMOTE, "lost", 1), 10.0),
+    "optimizer state saved": (STATE, save(REMOTE), 15.0),
+    "optimizer state of a shard": (STATE, load(REMOTE, "lost", 1), 15.0),
+    # A copy from peers needs no store.
+    "one copy": ({"storage": store("1 kB/s", "1 kB/s")}, load(PEERS, "none", 1), 10.0),
+    "three copies": ({"storage": store("1 kB/s", "1 kB/s")}, load(PEERS, "none", 3), 10.0),
+    "no copy": ({}, load(PEERS, "none", 0), 0.0),
+    # What is measured wins, a special load over the general one; the rest stays derived.
+    "measured save": (MEASURED, save(REMOTE), 7.0),
+    "measured load": (MEASURED, load(REMOTE, "all", 1), 3.0),
+    "measured load of shards": (MEASURED, load(REMOTE, "lost", 2), 3.0),
+    "measured load of shards alone": (PARTIAL, load(REMOTE, "lost", 1), 3.0),
+    "save beside that": (PARTIAL, save(REMOTE), 10.0),
+    "load of everything beside that": (PARTIAL, load(REMOTE, "all", 1), 20.0),
+    "measured load of everything": (
+        {"costs": {"load": "3 s", "load_full": "9 s"}},
+        load(REMOTE, "all", 1),
+        9.0,
+    ),
+    "general load beside that": (
+        {"costs": {"load": "3 s", "load_full": "9 s"}},
+        load(REMOTE, "lost", 1),
+        3.0,
+    ),
+    "copy without a model": (
+        MEASURED | {"model": None, "storage": None},
+        load(PEERS, "none", 1),
+        3.0,
+    ),
+    "measured nothing": ({"costs": {"save": "0 s"}}, save(REMOTE), 0.0),
+    "measured load of nothing": ({"costs": {"load": "0 s"}}, load(REMOTE, "all", 1), 0.0),
+    # Tiers: peers over cards, the host over none, measured ones over no link.
+    "save to peers": ({}, save(PEERS), 10.0),
+    "save to the host": ({}, save(HOST), 2.0),
+    "load from the host": ({}, load(HOST, "all", 2), 5.0),
+    "load from slow peers": ({}, load(Tier("peers", "peers", read=1e8), "all", 2), 100.0),
+    "those who are up have what they return to": ({}, load(PEERS, "all", 0), 0.0),
+    "save to a measured tier": ({}, save(FAST), 2.0),
+    "load from a measured tier": ({}, load(FAST, "all", 0), 3.0),
+    # A share of the bytes.
+    "quarter of what is written": ({}, save(REMOTE, 1.0, 0.25), 2.5),
+    "quarter of a half": ({}, save(REMOTE, 0.5, 0.25), 1.25),
+    "half as much more read": ({}, load(REMOTE, "lost", 1, 1.5), 15.0),
+    # Training, useful seconds of 1: 0.5 GB/s a server, 0.125 GB/s a trainer, cards of 0.8.
+    "training": (TRAFFIC, training(), 1.0),
+    "0.5 + 0.3 GB/s into a card of 0.8": (TRAFFIC, training(0.0, 1.2e9), 1.0),
+    "1 GB/s into a card of 0.8": (TRAFFIC, training(0.0, 2e9), 1.25),
+    "1.5 GB/s into a card of 0.8": (TRAFFIC, training(0.0, 4e9), 1.875),
+    "slowdown of the policy's own": (TRAFFIC, training(0.1), 1.1),
+    "card slower than that": (TRAFFIC, training(0.1, 2e9), 1.25),
+    "card faster than that": (TRAFFIC, training(0.5, 2e9), 1.5),
+    # 0.2 GB/s a server, but 0.4 GB/s a trainer: more than its card.
+    "trainers' cards": (traffic("800 MB/s", trainers=2, nic="320 MB/s"), training(), 1.25),
+    "servers alone": ({}, training(0.0, 8e9), 2.0),
+    "traffic without cards": (
+        NO_CARD | {"job": {"useful_time": "10 h", "network": "2 GB/s"}},
+        training(0.0, 1e12),
+        1.0,
+    ),
+}
 
-    assert model.seconds(model.save(REMOTE)) == pytest.approx(22.0)
-    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(22.0)
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(10.0)
+
+@pytest.mark.parametrize("name", TRANSFERS)
+def test_a_transfer_takes_what_its_bytes_take_over_the_narrowest_link(name: str) -> None:
+    tables, transfer, seconds = TRANSFERS[name]
+    model = costs(**tables)
+
+    assert model.seconds(transfer(model)) == pytest.approx(seconds, rel=1e-12)
 
 
-def test_optimizer_state_belongs_to_its_shard():
-    model = costs(model={"embedding": "40 GB", "optimizer": "20 GB"})
+def test_what_is_measured_draws_on_no_link():
+    model = costs()
 
-    assert model.seconds(model.save(REMOTE)) == pytest.approx(15.0)
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(15.0)
-
-
-def test_a_copy_from_peers_needs_no_store():
-    model = costs(storage=store("1 kB/s", "1 kB/s"))
-
-    assert model.seconds(model.load(PEERS, "none", 1)) == pytest.approx(10.0)
-    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)
+    assert model.save(FAST).uses == model.load(FAST, "all", 0).uses == ()
+    assert math.isinf(costs(**NO_CARD).capacities["server.in"])
 
 
-def test_a_rollback_loads_what_it_says():
-    model = costs(storage=store("1 PB/s", "2 GB/s"))
-
-    assert model.seconds(model.load(REMOTE, "all", 0)) == pytest.approx(20.0)
-    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
-    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(15.0)
-    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)  # from peers, by card
-    assert model.load(REMOTE, "lost", 0).volume == model.load(PEERS, "none", 0).volume == 0.0
-
-
-# Measured
-
-
-def test_what_is_measured_wins_over_what_is_derived():
-    model = costs(costs={"save": "7 s", "load": "3 s"})
-
-    assert model.seconds(model.save(REMOTE)) == 7.0
-    assert (
-        model.seconds(model.load(REMOTE, "all", 1))
-        == model.seconds(model.load(REMOTE, "lost", 2))
-        == 3.0
-    )
-
-
-def test_what_is_measured_of_one_kind_leaves_the_others_derived():
-    model = costs(costs={"load_partial": "3 s"}, storage=store("8 GB/s", "2 GB/s"))
-
-    assert model.seconds(model.save(REMOTE)) == pytest.approx(10.0)
-    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
-
-
-def test_a_special_load_wins_over_the_general_one():
-    model = costs(costs={"load": "3 s", "load_full": "9 s"})
-
-    assert model.seconds(model.load(REMOTE, "all", 1)) == 9.0
-    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
-
-
-def test_a_copy_takes_a_measured_partial_load_where_no_model_says_its_size():
-    model = costs(model=None, storage=None, costs={"save": "7 s", "load": "3 s"})
-
-    assert model.seconds(model.load(PEERS, "none", 1)) == 3.0
-
-
-def test_a_measured_nothing_is_measured():
-    model = costs(costs={"save": "0 s", "load": "0 s"})
-
-    assert model.seconds(model.save(REMOTE)) == model.seconds(model.load(REMOTE, "all", 1)) == 0.0
+# Other costs
 
 
 @pytest.mark.parametrize(
@@ -287,86 +313,6 @@ def test_how_far_updates_move_a_row_follows_from_the_optimizer(keys, rule):
     assert rows is not None
 
     assert rows.rule == rule
-
-
-# Training and its traffic
-
-
-def traffic(network: str, **cluster) -> CostModel:
-    cluster = {"trainers": 16, "parameter_servers": 4, "nic": "800 MB/s"} | cluster
-    return costs(job={"useful_time": "10 h", "network": network}, cluster=cluster)
-
-
-@pytest.mark.parametrize(
-    ("forwarded", "seconds"),
-    [
-        (0.0, 1.0),
-        (1.2e9, 1.0),  # 0.5 + 0.3 GB/s into each server: the card is just full
-        (2e9, 1.25),  # 1 GB/s through a card of 0.8
-        (4e9, 1.875),
-    ],
-)
-def test_what_servers_send_to_each_other_slows_training_once_a_card_is_full(forwarded, seconds):
-    model = traffic("2 GB/s")  # 0.5 GB/s a server, 0.125 GB/s a trainer
-    training = model.training(peer_bytes_per_s=forwarded)
-
-    assert model.seconds(training) == pytest.approx(seconds, rel=1e-12)
-
-
-def test_the_trainers_cards_count_as_well():
-    # 0.2 GB/s a server, but 0.4 GB/s a trainer: more than its card.
-    model = traffic("800 MB/s", trainers=2, nic="320 MB/s")
-
-    assert model.seconds(model.training()) == pytest.approx(1.25, rel=1e-12)
-
-
-def test_a_slowdown_of_the_policys_own_counts_where_the_network_is_faster():
-    model = traffic("2 GB/s")
-
-    assert model.seconds(model.training(0.1)) == pytest.approx(1.1)
-    assert model.seconds(model.training(0.1, 2e9)) == pytest.approx(1.25)
-    assert model.seconds(model.training(0.5, 2e9)) == pytest.approx(1.5)
-
-
-def test_servers_send_to_each_other_even_where_trainers_are_not_known_to():
-    model = costs()  # 1 GB/s a card, no job.network
-
-    assert model.seconds(model.training(peer_bytes_per_s=8e9)) == pytest.approx(2.0)
-
-
-def test_without_traffic_or_without_cards_sending_more_costs_nothing():
-    wide = costs(job={"useful_time": "10 h", "network": "2 GB/s"}, cluster={"parameter_servers": 4})
-
-    assert wide.seconds(wide.training(0.0, 1e12)) == 1.0
-    assert math.isinf(wide.capacities["server.in"])
-
-
-# Tiers
-
-
-def test_a_tier_of_peers_is_reached_over_cards_and_one_of_the_host_over_none():
-    model, host = costs(), Tier("host", "host", write=5e9, read=2e9)
-
-    assert model.seconds(model.save(PEERS)) == pytest.approx(10.0)
-    assert model.seconds(model.save(host)) == pytest.approx(2.0)
-    assert model.seconds(model.load(host, "all", 2)) == pytest.approx(5.0)
-    assert model.seconds(model.load(Tier("peers", "peers", read=1e8), "all", 2)) == 100.0
-    assert model.load(PEERS, "all", 0).volume == 0.0  # who is up has what it returns to
-
-
-def test_a_tier_with_measured_costs_draws_on_no_link():
-    model, fast = costs(), Tier("fast", "peers", save_s=2.0, load_s=3.0)
-
-    assert model.save(fast).uses == model.load(fast, "all", 0).uses == ()
-    assert (model.seconds(model.save(fast)), model.seconds(model.load(fast, "all", 0))) == (2, 3)
-
-
-def test_writing_and_reading_a_share_of_the_bytes_takes_that_share_of_the_time():
-    model = costs()
-
-    assert model.seconds(model.save(REMOTE, 1.0, 0.25)) == pytest.approx(2.5)
-    assert model.seconds(model.save(REMOTE, 0.5, 0.25)) == pytest.approx(1.25)
-    assert model.seconds(model.load(REMOTE, "lost", 1, 1.5)) == pytest.approx(15.0)
 
 
 # On the simulated cluster

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cprsim.basics.errors import LogError, RunError, UsageError, printable
 from cprsim.cli import command as cli
+from cprsim.errors import LogError, RunError, UsageError, printable
 from cprsim.failures.logs.readers import READERS, read_log
 from cprsim.failures.logs.source import recognised
 from cprsim.runs import runner

@@ -12,12 +12,12 @@ import pytest
 from rich.table import Table
 
 import cprsim
-from cprsim.basics.errors import PolicyError, RunError, ScenarioError, UsageError, printable
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.basics.toml import parse_toml
 from cprsim.cli import command as cli
 from cprsim.cli.common import print_json, print_table
 from cprsim.contract import Plan, Save, Train, every
+from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, printable
 from cprsim.policies.full import Full, everything_returns
 from cprsim.runs import engines
 from cprsim.runs.hopeless import check_hope

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.basics.notebook import notebook_html
 from cprsim.errors import UsageError
+from cprsim.runs.notebook import notebook_html
 from tools.paths import ROOT
 
 LOG = ROOT / "scenarios/failures.csv"
@@ -200,7 +200,7 @@ def test_what_a_sweep_still_has_to_do_is_no_number_there(sweep: cprsim.Sweep) ->
 def test_without_xarray_it_says_what_to_install(
     result: cprsim.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cprsim.basics.notebook.util.find_spec", lambda _: None)
+    monkeypatch.setattr("cprsim.runs.notebook.util.find_spec", lambda _: None)
     with pytest.raises(UsageError) as raised:
         result.to_xarray()
 

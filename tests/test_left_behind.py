@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from tests.interrupted import session
 from tests.studies.test_command import SMALL
 from tests.waiting import HANGS_S, wait_until
@@ -82,6 +82,6 @@ def test_a_command_that_is_ended_leaves_nothing(
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    with owned_folder(short_folder):
+    with locked_tempdir(short_folder):
         pass
     assert [*short_folder.iterdir()] == []

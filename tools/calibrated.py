@@ -69,8 +69,10 @@ def main() -> None:
     asked = {
         name: Rehearsal(scenario, section, name, plan, [ONE_SERVER]) for name, plan in plans.items()
     }
-    rounds = [{name: each.carry_out() for name, each in asked.items()} for _ in range(_REHEARSED)]
-    found = {name: each.measured([ran[name] for ran in rounds]) for name, each in asked.items()}
+    for _ in range(_REHEARSED):
+        for each in asked.values():
+            each.carry_out()
+    found = {name: each.measured() for name, each in asked.items()}
     load = max(before, os.getloadavg()[0])
     how = (
         f"Measured by `python -m tools.calibrated`: medians, {_REHEARSED} rehearsals of "

@@ -5,7 +5,8 @@ Run `python -m tools.mutants COUNT [SEED]`. Mutants are drawn at random from all
 jobs run once, to see which functions each of them calls; of a mutant those run that call its
 function, the quickest first. It lists the mutants that no test notices, and their share. Everything
 happens in a copy of the repository, a process a mutant; libraries are imported once, and nothing is
-compiled: compiled code would not show its calls, and gives the same results.
+compiled: compiled code would not show its calls, and gives the same results. So tests that need the
+compiled engine are left out, and one of them may notice a mutant that is listed.
 """
 
 import ast
@@ -15,6 +16,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -49,12 +51,13 @@ _PAIRS: Final = (
 )
 #: Tokens that become others; a number becomes the next one.
 _OTHERS: Final = dict(pair.split(" ") for pair in _PAIRS)
-#: Of the tests of a mutant: a loop without an end is noticed, too.
+#: Of the tests of a mutant: one that waits for ever is noticed, too.
 _LONGEST_S: Final = 900.0
 #: Of a test; those that take longer uncompiled are left out.
-_LONGEST_TEST_S: Final = 60.0
-#: Of a test that takes less: an endless loop is ended by then.
-_SHORTEST_LIMIT_S: Final = 20.0
+_LONGEST_TEST_S: Final = 20.0
+#: CPU seconds that a test may take more than three times its own: an endless loop is ended by then,
+#: and a busy machine ends none that is not.
+_MORE_S: Final = 4.0
 #: How many tests go first: most mutants are noticed by one of them, within seconds.
 _FIRST: Final = 25
 
@@ -162,23 +165,26 @@ class Calls:
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that call a mutant's function, the quickest first.
 
-        Outside functions, those that call any function of the file.
+        If none does, as of what runs at import: those that call any of its file, or else all.
         """
-        function = mutant.function
-        calls = sorted(
-            (took_s, test)
-            for test, (took_s, functions) in self.of_tests.items()
-            if function in functions
-            or (not function and any(each.startswith(f"{mutant.path}:") for each in functions))
-        )
-        return [test for _, test in calls]
+        of_file = f"{mutant.path}:"
+        for is_one in (mutant.function.__eq__, lambda each: each.startswith(of_file), bool):
+            calls = sorted(
+                (took_s, test)
+                for test, (took_s, functions) in self.of_tests.items()
+                if any(map(is_one, functions))
+            )
+            if calls:
+                return [test for _, test in calls]
+        return []
 
 
 class InOrder:
-    """A plugin of pytest: tests in an order of their own."""
+    """A plugin of pytest: tests in an order of their own, each within its CPU seconds."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self._places = {each: place for place, each in enumerate(tests)}
+    def __init__(self, limits_s: dict[str, float]) -> None:
+        self._limits_s = limits_s
+        self._places = {each: place for place, each in enumerate(limits_s)}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -187,6 +193,14 @@ class InOrder:
             (each for each in items if each.nodeid in self._places),
             key=lambda each: self._places[each.nodeid],
         )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """The signal of this timer ends the process."""
+        signal.setitimer(signal.ITIMER_PROF, self._limits_s[item.nodeid])
+        result = yield
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        return result
 
 
 def _noticed(code: int) -> bool:
@@ -197,7 +211,7 @@ def _noticed(code: int) -> bool:
 def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
     """Return whether a quick test fails where a copy of the repository has the mutant."""
     path, tests = folder / mutant.path, calls.tests(mutant)
-    text = path.read_text(encoding="utf-8")
+    text = (ROOT / mutant.path).read_text(encoding="utf-8")
     path.write_text(mutant.put(text), encoding="utf-8")
     try:
         first = _of_few_files(tests)
@@ -208,10 +222,9 @@ def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
 
 
 def _fails(folder: Path, tests: list[str], calls: Calls) -> bool:
-    longest_s = max((calls.of_tests[each][0] for each in tests), default=0.0)
-    limit_s = max(_SHORTEST_LIMIT_S, 3 * longest_s)
+    limits_s = {each: _MORE_S + 3 * calls.of_tests[each][0] for each in tests}
     return _noticed(
-        _in_a_process(lambda: _run(folder, tests, limit_s, "-x", plugin=InOrder(tests)))
+        _in_a_process(lambda: _run(folder, tests, _LONGEST_S, "-x", plugin=InOrder(limits_s)))
     )
 
 

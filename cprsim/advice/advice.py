@@ -11,11 +11,11 @@ from cprsim.advice.candidates import TUNED, Candidate, Refused
 from cprsim.advice.criteria import Criteria
 from cprsim.advice.decision import Decision
 from cprsim.advice.round_numbers import inner
-from cprsim.basics.notebook import between, notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
 from cprsim.contract.needs import TrainerNeed, trainer_need
 from cprsim.errors import UsageError
+from cprsim.runs.notebook import between, notebook_html, percent
 from cprsim.runs.selection.certificate import Certificate
 from cprsim.runs.summaries import Mean, finite
 from cprsim.scenario import Scenario
@@ -229,8 +229,7 @@ class Advice:
 
         `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
         """
-        from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
-        from cprsim.figures.pareto import pareto  # noqa: PLC0415
+        from cprsim.figures.answer import answer, pareto  # noqa: PLC0415  (matplotlib is slow)
 
         pictures = {"answer": answer, "pareto": pareto}
         if name not in pictures:

@@ -21,10 +21,10 @@ from cprsim.basics.units import rough_percent
 from cprsim.contract import Plan
 from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.contract.memory import model_fault
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.runs.engines import waits
 from cprsim.runs.fleet import Fleet, load_job
+from cprsim.runs.memory import model_fault
 from cprsim.runs.runner import check_whole
 from cprsim.runs.selection.bounds import RESTARTS, Bound
 from cprsim.runs.selection.certificate import Certificate, certify

@@ -12,9 +12,9 @@ from cprsim.advice.decision import Quality, accepted_pls
 from cprsim.basics.units import format_duration, parse_duration, parse_share
 from cprsim.contract import DurationSpan, Plan, Setting
 from cprsim.contract.expected import expected
-from cprsim.contract.memory import memory_fault
 from cprsim.contract.needs import deployment_fault
 from cprsim.errors import UnitError, UsageError
+from cprsim.runs.memory import memory_fault
 from cprsim.runs.restarts import check_most
 from cprsim.runs.selection.bounds import RESTARTS, Bound, check_bound
 from cprsim.scenario import Scenario

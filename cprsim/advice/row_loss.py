@@ -1,6 +1,5 @@
 """Updates lost and memory used by priority saving of hot rows: `cprsim rows`."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -11,15 +10,14 @@ import pandas as pd
 from cprsim.basics.units import SECONDS, format_percent
 from cprsim.contract import Context, Plan
 from cprsim.contract.expected import expected, mean_unsaved_s
-from cprsim.errors import LogError, UsageError
+from cprsim.errors import UsageError
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.model import MOST_PLAYED, PartialSaves, RowModel
 from cprsim.rows.names import OptimizerRule
-from cprsim.rows.popularity import Popularity, counts, zipf
-from cprsim.rows.readers import read_accesses
+from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.runs.summaries import finite
 from cprsim.scenario import Scenario
@@ -29,10 +27,7 @@ if TYPE_CHECKING:
 
 #: Fractions of the rows that the picture shows.
 FRACTIONS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
-#: CPR's choice of the fraction (MLSys 2021).
-CPR_FRACTION = 1 / 8
 _ADAGRAD = "Change: under Adagrad a row's k-th update moves it by 1 / sqrt(k) of its first."
-_FEWEST_ROWS = 64  # of which the smallest fraction takes one
 
 
 class RowLoss(NamedTuple):
@@ -110,17 +105,18 @@ class RowLosses:
         renewed = rows.renewed * useful_s / SECONDS["d"] / intervals
         if rows.rule != "sgd" or renewed:
             intervals = min(intervals, MOST_PLAYED * min(FRACTIONS))
-        skews = _skews(table.rows) | {f"Zipf {e}": zipf(table.rows, e) for e in (0.8, 1.2)}
+        skews = skews_of(table.rows) | {f"Zipf {e}": zipf(table.rows, e) for e in (0.8, 1.2)}
         order = ("uniform", "Zipf 0.8", "Zipf 1.2", "dlrm-production")
         title = (
             f"{self.scenario.title or 'cprsim rows'}: a table of {table.rows:,} rows over "
             f"{intervals:.3g} intervals"
         )
         chosen = {name: skews[name] for name in order}
-        return lost_rows(_curves(chosen, updates, intervals, rows.rule, renewed), title)
+        return lost_rows(curves(chosen, updates, intervals, rows.rule, renewed), title)
 
 
-def _skews(rows: int) -> dict[str, Popularity]:
+def skews_of(rows: int) -> dict[str, Popularity]:
+    """Return the skews with a name, of a table of so many rows."""
     return {name: Skew(name=name).popularity(rows) for name in ("uniform", "dlrm-production")}
 
 
@@ -199,72 +195,7 @@ def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, flo
     return lost.relative(intervals), lost.share(intervals)
 
 
-@dataclass(frozen=True, eq=False)
-class AccessLog:
-    """Popularity of the rows of one table, counted from a log of accesses.
-
-    `popularity`: of its rows; `accesses`: how many the log has, taken for those of one interval.
-    """
-
-    path: str
-    popularity: Popularity
-    accesses: int
-
-    @property
-    def concentration(self) -> dict[float, float]:
-        """Share of the accesses that the most popular share of the rows gets."""
-        return {each: self.popularity.top_share(each) for each in (0.001, 0.01, 0.05, 0.125, 0.2)}
-
-    @property
-    def relative(self) -> dict[str, float]:
-        """Long-run loss of each tracker at CPR's fraction, relative to CPR-vanilla."""
-        field = MeanField(self.popularity, self.accesses, CPR_FRACTION)
-        return {tracker: field.long_run(tracker) for tracker in TRACKERS}
-
-    @property
-    def notes(self) -> list[str]:
-        """A sentence on how the losses were worked out."""
-        return [
-            f"The {self.accesses:,} accesses are taken for those of one interval; an eighth of the "
-            "rows is saved every eighth of it."
-        ]
-
-    def document(self) -> dict[str, Any]:
-        """Return the document of `cprsim rows --from --json`."""
-        return {
-            "log": self.path,
-            "rows": self.popularity.size,
-            "accesses": self.accesses,
-            "concentration": {f"{key:g}": value for key, value in self.concentration.items()},
-            "fraction": CPR_FRACTION,
-            "policies": {
-                name: {"updates_lost_relative": value} for name, value in self.relative.items()
-            },
-        }
-
-    def figure(self) -> "Figure":
-        """Lost share against the fraction of a save, for this log and two other skews."""
-        from cprsim.figures.measured import lost_rows  # noqa: PLC0415
-
-        size = self.popularity.size
-        skews = {
-            os.path.basename(self.path): self.popularity,  # noqa: PTH119  (a name, not a path)
-            **_skews(size),
-        }
-        return lost_rows(
-            _curves(skews, self.accesses, None), f"{self.path}: {size:,} rows, in the long run"
-        )
-
-
-def access_log(path: str | os.PathLike[str]) -> AccessLog:
-    """Count the accesses of a log; raise `LogError` where it can't be read."""
-    found = read_accesses(path)
-    if len(found) < _FEWEST_ROWS:
-        raise LogError(f"{os.fspath(path)}: has {len(found)} rows; {_FEWEST_ROWS} are needed")
-    return AccessLog(os.fspath(path), counts(found), int(found.sum()))
-
-
-def _curves(
+def curves(
     skews: Mapping[str, Popularity],
     updates: float,
     intervals: float | None,

@@ -19,12 +19,12 @@ from cprsim.contract import Plan, Policy
 from cprsim.contract.expected import expected, loses_nothing
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.contract.memory import memory_fault
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, attempt, chosen, play_jobs, prepare
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
+from cprsim.runs.memory import memory_fault
 from cprsim.runs.runner import map_tasks
 from cprsim.runs.selection.certificate import MOST
 from cprsim.scenario import Scenario

@@ -1,16 +1,22 @@
-"""Write the files of a result all or none, whatever happens meanwhile."""
+"""Files of users: opened to be read, written all or none; temporary folders that don't stay."""
 
 import errno
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.interrupts import held_back
-from cprsim.basics.owned import locked, owned_folder, remove_orphans
+from cprsim.errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows: no process knows which other is alive, and folders stay
+    fcntl = None  # type: ignore[assignment]
 
 #: Bytes of a file; None: there is to be no such file.
 Content: TypeAlias = bytes | None
@@ -20,6 +26,8 @@ MANIFEST = "manifest.json"
 #: The folder of files that are all written, and still to be put in their places. A folder in it
 #: is for a file that is to go.
 _COMMITTED = ".cprsim.new"
+#: The beginning of names of temporary folders; hidden, and short, for paths of sockets are.
+_PREFIX = ".cprsim_"
 
 
 def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out") -> None:
@@ -83,7 +91,7 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for each in missing:
             sync_folder(each.parent)
-        with naming(folder), owned_folder(folder) as place:
+        with naming(folder), locked_tempdir(folder) as place:
             staged = place / "new"
             staged.mkdir()
             for name, content in contents.items():
@@ -169,7 +177,7 @@ def _place_committed(folder: Path, of_another: bool) -> None:
         place = folder / each.name
         # Also of a file that was put there again with its old time of change.
         if of_another and place.exists() and place.stat().st_ctime_ns > each.stat().st_ctime_ns:
-            _remove(each)
+            _discard(each)
             continue
         try:
             with naming(place):
@@ -181,13 +189,61 @@ def _place_committed(folder: Path, of_another: bool) -> None:
         except OSError:
             if not of_another:
                 raise
-            _remove(each)
+            _discard(each)
     sync_folder(folder)
     committed.rmdir()
 
 
-def _remove(committed: Path) -> None:
-    if committed.is_dir():
-        committed.rmdir()
-    else:
-        committed.unlink()
+def _discard(committed: Path) -> None:
+    (committed.rmdir if committed.is_dir() else committed.unlink)()
+
+
+@contextmanager
+def locked_tempdir(parent: Path | None = None) -> Iterator[Path]:
+    """A new folder in `parent`, by default that of temporary files, removed when this ends.
+
+    The process holds a lock on it. Folders of processes that were killed are removed first, but not
+    where the file system has no locks: a process there knows no dead owner from a live one.
+    """
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    remove_orphans(place)
+    with ExitStack() as held:
+        folder = Path()
+        while not folder.name or not folder.exists():  # another removes it before it is locked
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+            held.enter_context(locked(folder))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, where its file system has locks."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            held.callback(os.close, _lock(folder.resolve(), wait=True))
+        yield
+
+
+def remove_orphans(place: Path) -> None:
+    """Remove the temporary folders in a place whose processes were killed."""
+    for folder in place.glob(f"{_PREFIX}????????"):  # as many letters as `mkdtemp` adds
+        # Suppressed are those alive, of another user, or gone meanwhile.
+        with suppress(OSError), ExitStack() as held:
+            held.callback(os.close, _lock(folder, wait=False))
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock(folder: Path, wait: bool) -> int:
+    """Open a folder and lock it; `OSError` where that can't be had."""
+    if fcntl is None:
+        raise OSError("no locks")
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle

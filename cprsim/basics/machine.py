@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.units import format_bytes
+from cprsim.errors import UsageError
 
 #: Control groups of Linux: which of them a process is in, and what they may use (cgroups(7)).
 _OWN, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")

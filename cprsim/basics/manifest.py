@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.files import MANIFEST, Content
 from cprsim.basics.version import PACKAGE, __version__
+from cprsim.errors import UsageError
 
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 _HASHES, _EARLIER, _OWN = "files_sha256", "earlier_files_sha256", "manifest_sha256"

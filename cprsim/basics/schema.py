@@ -187,6 +187,10 @@ class Section(BaseModel):
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
+    def given(self) -> dict[str, Any]:
+        """Do the same as `mapping`, without defaults."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+
     def as_written(self) -> dict[str, Any]:
         """Do the same as `mapping`, with every quantity in the units that it was given in."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, context=_AS_WRITTEN)

@@ -1,13 +1,14 @@
 """The scenarios that come with cprsim: by name, in the place of a path."""
 
 import os
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.files import absent
 from cprsim.basics.schema import nearest
 from cprsim.basics.version import PACKAGE
+from cprsim.errors import UsageError
 
 #: In an installed package, and in a checkout.
 _HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")
@@ -30,15 +31,13 @@ class Shipped(NamedTuple):
 
 def scenarios() -> list[Shipped]:
     """All of them, by name."""
-    return [_described(path) for path in sorted(_home().glob(f"*{_SCENARIO}"))]
-
-
-def _described(path: Path) -> Shipped:
-    import tomllib  # noqa: PLC0415  (only those who list them need it)
-
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    log = tables["failures"].get("trace", "")
-    return Shipped(path.stem, tables["title"], path, "" if (path.parent / log).exists() else log)
+    found = []
+    for path in sorted(_home().glob(f"*{_SCENARIO}")):
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        log = tables["failures"].get("trace", "")
+        there = (path.parent / log).exists()
+        found.append(Shipped(path.stem, tables["title"], path, "" if there else log))
+    return found
 
 
 def names() -> list[str]:

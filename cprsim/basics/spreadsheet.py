@@ -1,9 +1,8 @@
 """Tables as Parquet, and as CSV that no spreadsheet and no terminal acts upon."""
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from cprsim.basics.errors import UsageError, printable
+from cprsim.errors import UsageError, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +31,9 @@ def parquet_bytes(table: "pd.DataFrame") -> bytes:
     """A table as Parquet; `UsageError` where its library isn't installed."""
     try:
         import pyarrow  # noqa: PLC0415  (an extra)
-        from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise UsageError("format parquet needs pyarrow: pip install 'cprsim[parquet]'") from None
     # Texts also where all of a column are empty.
     kinds = {"i": pyarrow.int64(), "f": pyarrow.float64()}
     columns = [(name, kinds.get(k.kind, pyarrow.string())) for name, k in table.dtypes.items()]
-    arrow = pyarrow.Table.from_pandas(table, pyarrow.schema(columns), preserve_index=False)
-    parquet.write_table(arrow, file := BytesIO())
-    return file.getvalue()
+    return table.to_parquet(index=False, schema=pyarrow.schema(columns))

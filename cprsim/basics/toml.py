@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cprsim.basics.errors import ScenarioError, printable
 from cprsim.basics.files import absent, open_to_read
+from cprsim.errors import ScenarioError, printable
 
 #: Of a scenario: a page, with long lists a hundred; it takes fifty times as much when parsed.
 MOST_BYTES = 2**22
@@ -104,7 +104,7 @@ def _faults(mapping: Any, path: str) -> Iterator[str]:
                 yield f"{path}: {value!r} has letters that are not to be seen; leave them out"
         elif isinstance(value, int) and abs(value) >= _MOST:
             yield f"{path}: is a whole number of more than 300 digits"
-        elif isinstance(value, dict | list):
+        elif isinstance(value, (dict, list)):  # a union would be made anew for each value
             if depth > DEEPEST:
                 yield f"{path[:80]}: lies more than {DEEPEST} tables or lists deep"
                 continue

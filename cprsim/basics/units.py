@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from cprsim.basics.errors import UnitError
+from cprsim.errors import UnitError
 
 
 class Units(dict[str, float]):

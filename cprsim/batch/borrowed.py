@@ -15,21 +15,9 @@ import numpy as np
 from numba import from_dtype
 from numba.core import cgutils, types
 from numba.core.types.containers import BaseTuple
-from numba.core.typing.templates import (
-    AbstractTemplate,
-    AttributeTemplate,
-    infer_getattr,
-    infer_global,
-    signature,
-)
-from numba.extending import (
-    intrinsic,
-    lower_builtin,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    models,
-    register_model,
-)
+from numba.core.typing import templates
+from numba.core.typing.templates import infer_getattr, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, lower_getattr_generic, models, register_model
 from numpy.typing import NDArray
 
 from cprsim.machine import draws_row, plan_rows, run_rows
@@ -59,48 +47,30 @@ def arrays(tables: Tables) -> tuple[NDArray[Any], ...]:
     return *rows, np.array(tables.whole, np.int64), np.array(tables.real)
 
 
-_ROWS: list[Any] = [
-    kind
-    for module in (draws_row, plan_rows, run_rows)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, Row) and kind is not Row
-]
-_KINDS = {from_dtype(dtype(kind)): kind for kind in _ROWS}
-
-
-class RowPlace(types.Type):
-    """The address of a row."""
+class RowRecord(types.Record):
+    """A row: a record whose name is short, since type inference compares names at every step."""
 
     def __init__(self, kind: Any) -> None:
-        super().__init__(name=f"RowPlace({kind.__name__})")
-        own: Any = dtype(kind)
-        self.size = own.itemsize
-        self.columns = {
-            name: (offset, *_column(column)) for name, (column, offset) in own.fields.items()
-        }
+        own: Any = from_dtype(dtype(kind))
+        fields = [(name, field._asdict()) for name, field in own.fields.items()]
+        super().__init__(fields, own.size, own.aligned)
+        self.name = f"Row({kind.__name__})"
 
 
-def _column(column: Any) -> tuple[Any, int]:
-    """Return a column's type and its number of elements; 0 for a plain number."""
-    if column.subdtype is None:
-        return from_dtype(column), 0
-    return Borrowed(from_dtype(column.base)), int(np.prod(column.shape))
+_ROWS = {
+    from_dtype(dtype(kind)): RowRecord(kind)
+    for module in (draws_row, plan_rows, run_rows)
+    for kind in vars(module).values()
+    if getattr(kind, "__base__", None) is Row
+}
 
 
 class Borrowed(types.Type):
-    """Consecutive rows or numbers of one type."""
+    """Consecutive rows or numbers of one type, or lists of numbers of equal length (`width`)."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
         super().__init__(name=f"Borrowed({of})")
-
-
-class BorrowedLists(types.Type):
-    """Lists of equal length, of numbers of one type."""
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-        super().__init__(name=f"BorrowedLists({of})")
 
 
 class BorrowedBundle(types.Type):
@@ -111,9 +81,11 @@ class BorrowedBundle(types.Type):
         super().__init__(name=f"BorrowedBundle({bundle.instance_class.__name__})")
 
 
-@register_model(RowPlace)
+register_model(RowRecord)(models.RecordModel)
+
+
 @register_model(BorrowedBundle)
-class _PlaceModel(models.PrimitiveModel):
+class _BundleModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
 
@@ -121,13 +93,9 @@ class _PlaceModel(models.PrimitiveModel):
 @register_model(Borrowed)
 class _BorrowedModel(models.StructModel):
     def __init__(self, manager: Any, kind: Borrowed) -> None:
-        super().__init__(manager, kind, [("data", types.voidptr), ("count", types.intp)])
-
-
-@register_model(BorrowedLists)
-class _BorrowedListsModel(models.StructModel):
-    def __init__(self, manager: Any, kind: BorrowedLists) -> None:
-        members = [("data", types.voidptr), ("count", types.intp), ("width", types.intp)]
+        members = [("data", types.voidptr), ("count", types.intp)]
+        if isinstance(kind.of, Borrowed):
+            members.append(("width", types.intp))
         super().__init__(manager, kind, members)
 
 
@@ -153,26 +121,14 @@ def borrow(_typing: Any, arrays: Any) -> Any:
 
 
 def _lent(array: Any) -> Any:
-    of = RowPlace(_KINDS[array.dtype]) if array.dtype in _KINDS else array.dtype
-    return (Borrowed if array.ndim == 1 else BorrowedLists)(of)
-
-
-def _size(context: Any, of: Any) -> int:
-    if isinstance(of, RowPlace):
-        return of.size
-    return int(context.get_abi_sizeof(context.get_data_type(of)))
+    of = _ROWS.get(array.dtype, array.dtype)
+    return Borrowed(of if array.ndim == 1 else Borrowed(of))
 
 
 def _place(context: Any, builder: Any, of: Any, data: Any, index: Any) -> Any:
     """Return the address of an element."""
-    offset = builder.mul(index, context.get_constant(types.intp, _size(context, of)))
-    return builder.gep(data, [offset])
-
-
-def _get_number(context: Any, builder: Any, of: Any, place: Any) -> Any:
-    """Return the number at an address."""
-    data = builder.bitcast(place, context.get_data_type(of).as_pointer())
-    return context.unpack_value(builder, of, data)
+    first = builder.bitcast(data, context.get_data_type(of).as_pointer())
+    return builder.gep(first, [index])
 
 
 @intrinsic
@@ -194,18 +150,18 @@ def part(_typing: Any, numbers: Any, first: Any, count: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given = cgutils.create_struct_proxy(numbers)(context, builder, arguments[0])
         found = cgutils.create_struct_proxy(numbers)(context, builder)
-        found.data = _place(context, builder, numbers.of, given.data, arguments[1])
-        found.count = arguments[2]
+        place = _place(context, builder, numbers.of, given.data, arguments[1])
+        found.data, found.count = builder.bitcast(place, cgutils.voidptr_t), arguments[2]
         return found._getvalue()
 
     return numbers(numbers, types.intp, types.intp), build
 
 
-# --- job.run, run.now, run.now = value ------------------------------------------------------------
+# --- job.run -------------------------------------------------------------------------------------
 
 
 @infer_getattr
-class _Member(AttributeTemplate):
+class _Member(templates.AttributeTemplate):
     key = BorrowedBundle
 
     def generic_resolve(self, kind: BorrowedBundle, name: str) -> Any:
@@ -219,47 +175,14 @@ def _member(context: Any, builder: Any, kind: BorrowedBundle, value: Any, name: 
     return builder.load(cgutils.gep_inbounds(builder, place, 0, member))
 
 
-@infer_getattr
-class _Column(AttributeTemplate):
-    key = RowPlace
-
-    def generic_resolve(self, kind: RowPlace, name: str) -> Any:
-        return kind.columns[name][1] if name in kind.columns else None
-
-
-@lower_getattr_generic(RowPlace)
-def _get_column(context: Any, builder: Any, kind: RowPlace, value: Any, name: str) -> Any:
-    offset, of, count = kind.columns[name]
-    place = builder.gep(value, [context.get_constant(types.intp, offset)])
-    if not count:
-        return _get_number(context, builder, of, place)
-    found = cgutils.create_struct_proxy(of)(context, builder)
-    found.data, found.count = place, context.get_constant(types.intp, count)
-    return found._getvalue()
-
-
-@lower_setattr_generic(RowPlace)
-def _set_column(context: Any, builder: Any, called: Any, arguments: Any, name: str) -> Any:
-    offset, of, _ = called.args[0].columns[name]
-    value = context.cast(builder, arguments[1], called.args[1], of)
-    place = builder.gep(arguments[0], [context.get_constant(types.intp, offset)])
-    data = builder.bitcast(place, context.get_data_type(of).as_pointer())
-    context.pack_value(builder, of, value, data)
-    return context.get_dummy_value()
-
-
 # --- rows[index], rows[index] = value, len(rows) --------------------------------------------------
 
 
 @infer_global(operator.getitem)
-class _Getting(AbstractTemplate):
+class _Getting(templates.AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         elements, index = arguments
-        if not isinstance(index, types.Integer):
-            return None
-        if isinstance(elements, BorrowedLists):
-            return signature(Borrowed(elements.of), elements, types.intp)
-        if not isinstance(elements, Borrowed):
+        if not isinstance(index, types.Integer) or not isinstance(elements, Borrowed):
             return None
         # One type for all integers, or many functions are compiled twice.
         whole = isinstance(elements.of, types.Integer)
@@ -267,7 +190,7 @@ class _Getting(AbstractTemplate):
 
 
 @infer_global(operator.setitem)
-class _Setting(AbstractTemplate):
+class _Setting(templates.AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         elements, index, _ = arguments
         if isinstance(elements, Borrowed) and isinstance(index, types.Integer):
@@ -276,10 +199,10 @@ class _Setting(AbstractTemplate):
 
 
 @infer_global(len)
-class _Counting(AbstractTemplate):
+class _Counting(templates.AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         (elements,) = arguments
-        if isinstance(elements, Borrowed | BorrowedLists):
+        if isinstance(elements, Borrowed):
             return signature(types.intp, elements)
         return None
 
@@ -288,22 +211,15 @@ class _Counting(AbstractTemplate):
 def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     elements = called.args[0]
     given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
+    if isinstance(elements.of, Borrowed):
+        found = cgutils.create_struct_proxy(elements.of)(context, builder)
+        first = builder.mul(arguments[1], given.width)
+        place = _place(context, builder, elements.of.of, given.data, first)
+        found.data, found.count = builder.bitcast(place, cgutils.voidptr_t), given.width
+        return found._getvalue()
     place = _place(context, builder, elements.of, given.data, arguments[1])
-    if isinstance(elements.of, RowPlace):
-        return place
-    number = _get_number(context, builder, elements.of, place)
-    return context.cast(builder, number, elements.of, called.return_type)
-
-
-@lower_builtin(operator.getitem, BorrowedLists, types.Integer)
-def _get_list(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-    elements = called.args[0]
-    given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
-    found = cgutils.create_struct_proxy(Borrowed(elements.of))(context, builder)
-    first = builder.mul(arguments[1], given.width)
-    found.data = _place(context, builder, elements.of, given.data, first)
-    found.count = given.width
-    return found._getvalue()
+    element = context.unpack_value(builder, elements.of, place)
+    return context.cast(builder, element, elements.of, called.return_type)
 
 
 @lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)
@@ -311,16 +227,14 @@ def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     elements = called.args[0]
     given = cgutils.create_struct_proxy(elements)(context, builder, arguments[0])
     place = _place(context, builder, elements.of, given.data, arguments[1])
-    if isinstance(elements.of, RowPlace):
+    if isinstance(elements.of, RowRecord):
         size = context.get_constant(types.intp, elements.of.size)
         cgutils.raw_memcpy(builder, place, arguments[2], size, 1)
     else:
-        data = builder.bitcast(place, context.get_data_type(elements.of).as_pointer())
-        context.pack_value(builder, elements.of, arguments[2], data)
+        context.pack_value(builder, elements.of, arguments[2], place)
     return context.get_dummy_value()
 
 
 @lower_builtin(len, Borrowed)
-@lower_builtin(len, BorrowedLists)
 def _length(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return cgutils.create_struct_proxy(called.args[0])(context, builder, arguments[0]).count

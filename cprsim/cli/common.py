@@ -26,7 +26,7 @@ def json_bytes(document: dict[str, Any]) -> bytes:
 
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print lines on stdout or stderr, with nothing in them that a terminal acts upon."""
-    from cprsim.basics.errors import printable
+    from cprsim.errors import printable
 
     typer.echo(printable(text), err=err)
 
@@ -80,8 +80,8 @@ def print_table(table: Any, piped: int = 140) -> None:
     from rich.segment import Segments
     from rich.table import Table
 
-    from cprsim.basics.errors import printable
     from cprsim.basics.terminal import Fitting
+    from cprsim.errors import printable
 
     console = Console(width=_width(sys.stdout) or piped, markup=False, highlight=False)
     shown = Fitting(table) if isinstance(table, Table) else table

@@ -68,9 +68,9 @@ def _table(folder: Path, form: str) -> tuple[bytes, str]:
 
 def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:
     """Return those of a run, as text."""
-    from cprsim.contract.vocabulary import vocabulary as named
     from cprsim.metrics import PrometheusExporter, collected
     from cprsim.report.run_folder import of_folder
+    from cprsim.runs.vocabulary import vocabulary as named
 
     words = None if vocabulary is None else named(vocabulary)
     readings = of_folder(folder).readings(words)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from cprsim.basics.errors import UsageError
 from cprsim.basics.files import MANIFEST, check_writable, finish_others, link_to
 from cprsim.basics.manifest import written_files
 from cprsim.basics.reading import read_files, unrecorded
 from cprsim.basics.units import listed
+from cprsim.errors import UsageError
 
 #: Of each format: what to call it, how its files begin, and what is near their beginning or end.
 _FORMATS: Final[dict[str, tuple[str, bytes, bytes]]] = {

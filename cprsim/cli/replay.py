@@ -54,11 +54,11 @@ def replay(asked: Any) -> None:
             tables = dict(scenario_tables(mapping))
         given, events = with_systems(tables, asked.policy), None
         if asked.reader is None and is_events(asked.log):
-            from cprsim.basics.owned import owned_folder
+            from cprsim.basics.files import locked_tempdir
             from cprsim.fitting.job_events import LOG
 
             events = read_events(asked.log, _step_s(asked.step_time))
-            interruptions = folders.enter_context(owned_folder()) / LOG
+            interruptions = folders.enter_context(locked_tempdir()) / LOG
             scenario = scenario_of(events, given, interruptions, asked.step_time is not None)
             if folder is not None:
                 from cprsim.basics.manifest import versions, with_manifest

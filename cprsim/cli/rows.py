@@ -29,7 +29,8 @@ def rows(asked: Any) -> None:
     if asked.log is not None:
         paths.check_text(asked.log)
     with asked.progress("counting"):
-        from cprsim.advice import row_loss
+        from cprsim.advice.access_log import access_log
+        from cprsim.advice.row_loss import row_losses
         from cprsim.report import tables
         from cprsim.scenario import load_scenario
 
@@ -37,10 +38,10 @@ def rows(asked: Any) -> None:
         found: Any
         table: Any
         if asked.log is not None:
-            found, table = row_loss.access_log(asked.log), tables.access_table
+            found, table = access_log(asked.log), tables.access_table
         else:
             job = load_scenario(asked.scenario, asked.overrides or ())
-            found, table = row_loss.row_losses(job, asked.policy), tables.rows_table
+            found, table = row_losses(job, asked.policy), tables.rows_table
     if picture is not None:
         picture.draw(found.figure())
     asked.print(found, table)

@@ -6,7 +6,7 @@ from cprsim.cli import options as opt
 from cprsim.cli.common import echo, echo_wrapped, print_json, print_table
 
 if TYPE_CHECKING:
-    from cprsim.contract.vocabulary import Vocabulary
+    from cprsim.runs.vocabulary import Vocabulary
 
 
 @opt.options(
@@ -31,7 +31,7 @@ def run(asked: Any) -> None:
         from cprsim.runs.restarts import check_most
 
         check_most(asked.max_restarts)
-    from cprsim.contract.vocabulary import vocabulary as named
+    from cprsim.runs.vocabulary import vocabulary as named
 
     words, folder = None if asked.vocabulary is None else named(asked.vocabulary), None
     with asked.progress("simulating", "replications") as progress:

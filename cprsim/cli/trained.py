@@ -136,12 +136,10 @@ def study(asked: Any) -> None:
     check_workers(asked.workers)
     from cprsim.trainer.config import ready
     from cprsim.trainer.lab.forking import check_sockets
-    from cprsim.trainer.studies import outputs, tables
+    from cprsim.trainer.studies import outputs
     from cprsim.trainer.studies.design import notes, runs, study_section
     from cprsim.trainer.studies.findings import contests, with_drops
-    from cprsim.trainer.studies.play import play
-    from cprsim.trainer.studies.predictors import told as told_of
-    from cprsim.trainer.studies.store import RunStore
+    from cprsim.trainer.studies.play import RunStore, play
 
     mapping = load_mapping(asked.config, asked.overrides or ())
     block = study_section(mapping.get("study"))
@@ -158,16 +156,15 @@ def study(asked: Any) -> None:
             with resumable(asked.out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, asked.workers, progress.update)
         done = store.done(planned)
-        table = outputs.runs_table(done)
-        about = (scenario.title or asked.config.name, outputs.made_with(done))
-        folder.write(outputs.contents(table, len(planned), *about))
-        found = with_drops(table, str(asked.out))
-    for each in tables.ALL:
+        title = scenario.title or asked.config.name
+        folder.write(outputs.contents(done, len(planned), title))
+    found = with_drops(outputs.runs_table(done), str(asked.out))
+    for each in outputs.TABLES:
         if rows := each.rows(found):
             names, cells = each.names, zip(*rows, strict=True)
             print_table(_narrow(each.title, dict(zip(names, cells, strict=True))))
     for name, contest in contests(found).items():
-        echo_wrapped(f"AUC drop over {name}: {told_of(contest)}.")
+        echo_wrapped(f"AUC drop over {name}: {contest.best}.")
 
 
 def _narrow(title: str, columns: dict[str, tuple[object, ...]]) -> "Fitting":

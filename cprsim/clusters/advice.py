@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
-from cprsim.clusters.job_run import ENDED
-from cprsim.clusters.result import ClusterResult
+from cprsim.clusters.result import ClusterResult, by_node_hours
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import overhead_retrained
@@ -90,14 +88,8 @@ def advise_cluster(
 ) -> ClusterAdvice:
     """Find settings of the store and of all jobs' intervals that cost least together.
 
-    Parameters
-    ----------
-    spec
-        The cluster, whose policies stay.
-    seed, workers
-        As of `run_cluster`.
-    progress
-        Called with the number of clusters played and their number in all.
+    `spec`: the cluster, whose policies stay. `seed`, `workers`: as of `run_cluster`. `progress`:
+    called with the number of clusters played and their number in all.
 
     Returns
     -------
@@ -133,19 +125,18 @@ def advise_cluster(
     tried |= single
     found |= played(single, CHOOSING, seed)
     settings = _settings(found, tried)
-    better = [each for each in settings if each.mean < _named(settings, AS_GIVEN).mean]
+    better = settings[: [each.words for each in settings].index(AS_GIVEN)]
     if len(better) > 1:
         words = f"{better[0].words}, and {better[1].words}"
         tried[words] = {**better[1].values, **better[0].values}
         found |= played({words: tried[words]}, CHOOSING, seed)
         settings = _settings(found, tried)
     best = settings[0].words
-    again = {AS_GIVEN: {}, best: tried[best]}
-    others = _settings(played(again, TELLING, seed + 1), again)
-    as_given, chosen = _named(others, AS_GIVEN), _named(others, best)
-    gains = as_given.costs - chosen.costs
+    again = {AS_GIVEN: tried[AS_GIVEN], best: tried[best]}
+    others = {each.words: each for each in _settings(played(again, TELLING, seed + 1), again)}
+    gains = others[AS_GIVEN].costs - others[best].costs
     gain = float(gains.mean()), float(half_width(gains))
-    return ClusterAdvice(spec, settings, as_given, chosen, gain)
+    return ClusterAdvice(spec, settings, others[AS_GIVEN], others[best], gain)
 
 
 def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, _Values]]:
@@ -199,25 +190,16 @@ def _settings(
     results: Mapping[str, ClusterResult], values: Mapping[str, _Values]
 ) -> tuple[Setting, ...]:
     """Return settings in order of their cost, of the jobs that ended under all of them."""
-    tables = {words: _ended(result) for words, result in results.items()}
+    tables = {
+        words: result.ended.set_index(["replication", "job"], drop=False)
+        for words, result in results.items()
+    }
     common = set.intersection(*(set(table.index) for table in tables.values()))
     if not common:
         raise ScenarioError("no job ends under all settings that are tried; give a later until")
     found = []
     for words, table in tables.items():
         own = table.loc[sorted(common)]
-        cost = overhead_retrained(own["overhead"], own["updates_lost"])
-        weight = own["nodes"] * own["useful_s"]
-        number = own.index.get_level_values("replication")
-        by_run = (cost * weight).groupby(number).sum() / weight.groupby(number).sum()
-        found.append(Setting(words, values[words], by_run.to_numpy()))
+        costs = by_node_hours(own, overhead_retrained(own["overhead"], own["updates_lost"]))
+        found.append(Setting(words, values[words], costs))
     return tuple(sorted(found, key=lambda each: each.mean))
-
-
-def _ended(result: ClusterResult) -> pd.DataFrame:
-    jobs = result.jobs[result.jobs["state"] == ENDED]
-    return jobs.set_index(["replication", "job"])
-
-
-def _named(settings: tuple[Setting, ...], words: str) -> Setting:
-    return next(each for each in settings if each.words == words)

@@ -24,6 +24,8 @@ _COLUMNS: Final[list[tuple[str, str, Callable[[float], str]]]] = [
     ("sharing %", "sharing", percent),
     ("lost %", "learning_lost", percent),
 ]
+_LINKS: Final = {"core": "the core", "write": "the store's writes", "read": "the store's reads"}
+_STATES: Final = {RUNNING: "still run", WAITING: "wait for nodes", HOPELESS: "make no progress"}
 
 
 def cluster_table(result: ClusterResult) -> Table:
@@ -50,7 +52,8 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
     """Yield what sharing costs, why links were crowded, and how much of everything was used."""
     mean, half = result.total("overhead")
     if np.isfinite(mean):
-        own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in _dearest(result.causes)]
+        dearest = sorted(result.causes.items(), key=lambda each: -each[1])[:3]
+        own = [f"{CAUSE_LABELS[c]} {format_percent(x)}" for c, x in dearest if x > 0]
         most = f"; most of it: {', '.join(own)}" if own else ""
         yield f"All jobs, by node-hours: overhead {_mean(mean, half)}{most}."
     mean, half = result.total("learning_lost")
@@ -59,39 +62,12 @@ def cluster_lines(result: ClusterResult) -> Iterator[str]:
     if "sharing" in result.jobs:
         mean, half = result.total("sharing")
         yield f"Sharing the cluster costs {_mean(mean, half)} of it, compared with each job alone."
-    yield from _crowded(result)
-    yield from _used(result)
-    yield from _states(result)
-
-
-def _dearest(causes: dict[str, float], most: int = 3) -> list[tuple[str, float]]:
-    found = sorted(causes.items(), key=lambda each: -each[1])
-    return [each for each in found[:most] if each[1] > 0]
-
-
-def _crowded(result: ClusterResult) -> Iterator[str]:
-    crowds = result.crowds
-    if crowds.empty:
-        yield "No link was ever crowded."
-        return
-    cost = crowds.groupby("why")["cost_s"].sum().sort_values(ascending=False)
-    total_s = cost.sum()
-    times = len(crowds) / len(result.played)
-    reasons = [f"{why} ({format_percent(s / total_s)})" for why, s in cost.items() if total_s]
-    often = "once" if times == 1 else f"{times:,.3g} times"
-    yield (
-        f"Links were crowded {often}, which made transfers "
-        f"{format_duration(total_s / len(result.played))} longer in all: {', '.join(reasons)}."
-    )
-
-
-def _used(result: ClusterResult) -> Iterator[str]:
-    names = {"core": "the core", "write": "the store's writes", "read": "the store's reads"}
+    yield _crowded(result)
     use = result.use
     told = [
         f"{words} {format_percent(use[name].mean())}, {format_percent(use[name].max())} in the "
         "busiest ten minutes"
-        for name, words in names.items()
+        for name, words in _LINKS.items()
         if name in use
     ]
     if told:
@@ -102,14 +78,26 @@ def _used(result: ClusterResult) -> Iterator[str]:
             f"Spare machines ready: {use['spares'].mean():.3g} of {result.spec.cluster.spares} on "
             f"average, none {format_percent(none_left)} of the time."
         )
-
-
-def _states(result: ClusterResult) -> Iterator[str]:
     counts = result.jobs["state"].value_counts() / len(result.played)
-    words = {RUNNING: "still run", WAITING: "wait for nodes", HOPELESS: "make no progress"}
-    left = [f"{counts[state]:.3g} {text}" for state, text in words.items() if state in counts]
+    left = [f"{counts[state]:.3g} {text}" for state, text in _STATES.items() if state in counts]
     if left:
         yield f"Of the jobs {counts.get(ENDED, 0.0):.4g} have ended, {', '.join(left)} at the end."
+
+
+def _crowded(result: ClusterResult) -> str:
+    """Return how often links were crowded, and why, by what it cost."""
+    crowds = result.crowds
+    if crowds.empty:
+        return "No link was ever crowded."
+    cost = crowds.groupby("why")["cost_s"].sum().sort_values(ascending=False)
+    total_s = cost.sum()
+    times = len(crowds) / len(result.played)
+    reasons = [f"{why} ({format_percent(s / total_s)})" for why, s in cost.items() if total_s]
+    often = "once" if times == 1 else f"{times:,.3g} times"
+    return (
+        f"Links were crowded {often}, which made transfers "
+        f"{format_duration(total_s / len(result.played))} longer in all: {', '.join(reasons)}."
+    )
 
 
 def _mean(mean: float, half: float) -> str:

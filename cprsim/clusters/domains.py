@@ -5,12 +5,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, Domain
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Timeline
 from cprsim.sim.cursor import cursor_of
+from cprsim.survival.distributions import Distribution
 
 #: Failures drawn at once.
 _BLOCK = 64
@@ -34,12 +34,10 @@ class DomainFailures:
 
     def __init__(self, spec: ClusterSpec, seed: int, replication: int) -> None:
         per_pod, pods, failures = spec.cluster.racks, spec.cluster.pods, spec.failures
-        told = [
-            _shock(each.at_s, each.lasts_s, each.pod is None, place, per_pod)
+        given = sorted(
+            _shock(each.at_s, each.lasts_s, each.pod is None, each.pod or each.rack or 0, per_pod)
             for each in failures.events or ()
-            for place in [each.rack if each.pod is None else each.pod]
-            if place is not None
-        ]
+        )
         drawn = [
             _drawn(domain, of_rack, count, per_pod, seed, replication)
             for domain, of_rack, count in (
@@ -48,7 +46,7 @@ class DomainFailures:
             )
             if domain is not None
         ]
-        self._coming = heapq.merge(sorted(told), *drawn)
+        self._coming = heapq.merge(given, *drawn)
         self._known: list[DomainFailure] = []
 
     def __getitem__(self, index: int) -> DomainFailure | None:

@@ -1,8 +1,9 @@
 """Jobs of a cluster: their scenarios, sizes, and when they come."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
 from cprsim.scenario.scenario import check_hands_over
+from cprsim.survival.distributions import Distribution
 
 #: A job's limit where none is given, in useful times.
 _LIMIT: Final = 1.5
@@ -58,24 +59,19 @@ def jobs_of(spec: ClusterSpec) -> list[ClusterJob]:
     twice = [name for name, count in Counter(job.name for job in found).items() if count > 1]
     if twice:
         raise ScenarioError(f"jobs: two are called {twice[0]}; give the entries other names")
-    if spec.scheduler.preempt:
-        _check_saves(found)
+    # A job that may lose its nodes has to resume from a save.
+    first = max(job.priority for job in found)
+    for job in found:
+        if spec.scheduler.preempt and job.priority < first:
+            try:
+                check_hands_over(job.scenario.plan(job.policy), "where preempt takes its nodes")
+            except ValueError as error:
+                raise ScenarioError(f"jobs.{job.name}: policy {job.policy!r}: {error}") from None
     most = spec.cluster.all_nodes
     large = [f"jobs.{job.name}: needs {job.nodes:,} nodes" for job in found if job.nodes > most]
     if large:
         raise ScenarioError(f"{large[0]}; the cluster has {most:,}")
     return found
-
-
-def _check_saves(jobs: Sequence[ClusterJob]) -> None:
-    """Raise `ScenarioError` where a job that may lose its nodes could not go on from a save."""
-    first = max(job.priority for job in jobs)
-    for job in jobs:
-        if job.priority < first:
-            try:
-                check_hands_over(job.scenario.plan(job.policy), "where preempt takes its nodes")
-            except ValueError as error:
-                raise ScenarioError(f"jobs.{job.name}: policy {job.policy!r}: {error}") from None
 
 
 def arrivals(
@@ -93,70 +89,50 @@ def arrivals(
 
 
 def _of(spec: ClusterSpec, number: int, entry: JobEntry) -> Iterator[ClusterJob]:
-    for name, arrives_s, scenario in _listed(entry, _Templates(spec, entry)):
-        yield ClusterJob(
-            name=name,
-            scenario=scenario,
-            policy=entry.policy,
-            entry=number,
-            priority=entry.priority,
-            limit_s=entry.limit_s or _LIMIT * scenario.job.useful_time_s,
-            arrives_s=arrives_s,
-        )
-
-
-def _listed(
-    entry: JobEntry, templates: "_Templates"
-) -> Iterator[tuple[str, float | None, Scenario]]:
-    """Yield the name, the arrival (None where it is drawn) and the scenario of each job."""
+    """Yield the jobs of an entry."""
+    sized, jobs = _sized(spec, entry), list[tuple[str, float | None, Scenario]]()
     if entry.trace is not None:
         rows = _trace(entry.trace).to_numpy().tolist()
         for i, (at_s, lasts_s, nodes) in enumerate(rows, 1):
-            yield f"{entry.name}-{i}", entry.arrives_s + at_s, templates.sized(int(nodes), lasts_s)
-        return
-    every, scenario = entry.every, templates.sized(entry.nodes, None)
-    for i in range(entry.count):
-        name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
-        at_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
-        yield name, at_s, scenario
+            alike = sized(int(nodes))
+            job = alike.job.model_copy(update={"useful_time_s": lasts_s})
+            scenario = alike.model_copy(update={"job": job})
+            jobs.append((f"{entry.name}-{i}", entry.arrives_s + at_s, scenario))
+    else:
+        every = entry.every
+        for i in range(entry.count):
+            name = entry.name if entry.count == 1 else f"{entry.name}-{i + 1}"
+            arrives_s = None if isinstance(every, Distribution) else entry.arrives_s + i * every
+            jobs.append((name, arrives_s, sized(entry.nodes)))
+    for name, arrives_s, scenario in jobs:
+        limit_s = entry.limit_s or _LIMIT * scenario.job.useful_time_s
+        yield ClusterJob(name, scenario, entry.policy, number, entry.priority, limit_s, arrives_s)
 
 
-class _Templates:
-    """Scenarios of an entry by their size and length; each is planned once."""
+def _sized(spec: ClusterSpec, entry: JobEntry) -> Callable[[int | None], Scenario]:
+    """Return what gives the scenario of an entry with so many nodes; its own where None."""
+    own = scenario_tables(load_mapping(entry.scenario))
+    policies = own.get("policies", {})
+    if not isinstance(policies, dict) or entry.policy not in policies:
+        known = ", ".join(policies) if isinstance(policies, dict) and policies else "none"
+        raise ScenarioError(
+            f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
+            f"name; it has {known}"
+        )
+    own["policies"] = {entry.policy: policies[entry.policy]}
+    for key, value in entry.set.items():
+        set_value(own, key.split("."), value, f"jobs.{entry.name}.set")
 
-    def __init__(self, spec: ClusterSpec, entry: JobEntry) -> None:
-        tables = scenario_tables(load_mapping(entry.scenario))
-        policies = tables.get("policies", {})
-        if not isinstance(policies, dict) or entry.policy not in policies:
-            known = ", ".join(policies) if isinstance(policies, dict) and policies else "none"
-            raise ScenarioError(
-                f"jobs.{entry.name}.policy: {entry.policy!r}: {entry.scenario} has none of that "
-                f"name; it has {known}"
-            )
-        tables["policies"] = {entry.policy: policies[entry.policy]}
-        for key, value in entry.set.items():
-            set_value(tables, key.split("."), value, f"jobs.{entry.name}.set")
-        self._tables, self._name, self._spec = tables, entry.name, spec
-        self._known: dict[int | None, Scenario] = {}
+    @cache
+    def sized(nodes: int | None) -> Scenario:
+        try:
+            template = Scenario(**own)  # names what is wrong with it, before it is changed
+            tables = own if nodes is None else _of_size(template, nodes)
+            return Scenario(**_shared(tables, spec))
+        except ScenarioError as error:
+            raise ScenarioError(*(f"jobs.{entry.name}: {text}" for text in error.args)) from None
 
-    def sized(self, nodes: int | None, useful_s: float | None) -> Scenario:
-        """Return the scenario with so many nodes and useful seconds; its own where None."""
-        if useful_s is not None:  # the rest of it is validated once
-            alike = self.sized(nodes, None)
-            job = alike.job.model_copy(update={"useful_time_s": useful_s})
-            return alike.model_copy(update={"job": job})
-        if nodes not in self._known:
-            try:
-                tables = self._tables
-                template = Scenario(**tables)  # names what is wrong with it, before it is changed
-                if nodes is not None:
-                    tables = _of_size(template, nodes)
-                self._known[nodes] = Scenario(**_shared(tables, self._spec))
-            except ScenarioError as error:
-                raise ScenarioError(
-                    *(f"jobs.{self._name}: {text}" for text in error.args)
-                ) from None
-        return self._known[nodes]
+    return sized
 
 
 def _shared(tables: dict[str, Any], spec: ClusterSpec) -> dict[str, Any]:
@@ -211,12 +187,8 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
         raise ScenarioError(f"{path}: can't be read: {error.strerror or error}") from None
     except ValueError as error:
         raise ScenarioError(f"{path}: is no CSV table: {error}") from None
-    columns: Mapping[str, str] = {
-        "arrives": trace.arrives,
-        "lasts": trace.lasts,
-        "size": trace.size,
-    }
-    for key, column in columns.items():
+    for key in ("arrives", "lasts", "size"):
+        column = getattr(trace, key)
         if column not in table:
             raise ScenarioError(
                 f"{path}: has no column {column!r}; give trace.{key}, one of "
@@ -249,19 +221,18 @@ def _instants(column: pd.Series, what: str) -> NDArray[np.float64]:
         return _numbers(column, what, "a number of seconds, as others are")
     times = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce")
     seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    _check(column, seconds, what, "a time: write 2017-10-09 07:00:00, or seconds")
-    return np.asarray(seconds, dtype=np.float64)
+    kind = "a time: write 2017-10-09 07:00:00, or seconds"
+    return _numbers(column, what, kind, seconds)
 
 
-def _numbers(column: pd.Series, what: str, kind: str) -> NDArray[np.float64]:
-    numbers = pd.to_numeric(column, errors="coerce")
-    _check(column, numbers, what, kind)
-    return np.asarray(numbers, dtype=np.float64)
-
-
-def _check(column: pd.Series, numbers: pd.Series, what: str, kind: str) -> None:
-    """Raise `ScenarioError` for the first row that has no finite number."""
-    bad = np.flatnonzero(~np.isfinite(np.asarray(numbers, dtype=np.float64)))
+def _numbers(
+    column: pd.Series, what: str, kind: str, read: pd.Series | None = None
+) -> NDArray[np.float64]:
+    """Return the numbers of a column, as `read`; raise `ScenarioError` for one that is none."""
+    read = pd.to_numeric(column, errors="coerce") if read is None else read
+    found = np.asarray(read, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(found))
     if len(bad):
         line = "" if column.name is None else f", line {bad[0] + 2}, {column.name}"
         raise ScenarioError(f"{what}{line}: {str(column.iloc[bad[0]])!r} is not {kind}")
+    return found

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.job.platform import SERVER_OUT, STORE_READ, STORE_WRITE, TRAINER_OUT
@@ -78,34 +78,25 @@ class SharingJob:
                 yield flow, (written + read or self.crossing * leaves, written, read)
 
 
-class Crowd(NamedTuple):
+@dataclass
+class Crowd:
     """A time in which flows wanted more of a link than it has.
 
-    `saves`, `loads`: names of the jobs that saved and that loaded meanwhile. `cost_s`: seconds that
-    their transfers took longer, all together. `together`: whether saves began at the same instant.
+    `saves`, `loads`: names of the jobs that saved and that loaded meanwhile, each with when that
+    began, s. `cost_s`: seconds that their transfers took longer, all together.
     """
 
     link: str
     from_s: float
-    to_s: float
-    saves: tuple[str, ...]
-    loads: tuple[str, ...]
-    cost_s: float
-    together: bool
-
-
-@dataclass
-class _Crowding:
-    from_s: float
-    saves: dict[str, float] = field(default_factory=dict)  # name, and when its save began
+    to_s: float = math.inf
+    saves: dict[str, float] = field(default_factory=dict)
     loads: dict[str, float] = field(default_factory=dict)
     cost_s: float = 0.0
 
-    def of(self, link: int, to_s: float) -> Crowd:
-        instants = {round(each) for each in self.saves.values()}
-        together = len(self.saves) > len(instants)
-        saves, loads = tuple(self.saves), tuple(self.loads)
-        return Crowd(NAMES[link], self.from_s, to_s, saves, loads, self.cost_s, together)
+    @property
+    def together(self) -> bool:
+        """Return whether saves began at the same instant."""
+        return len(self.saves) > len({round(each) for each in self.saves.values()})
 
 
 class SharedLinks:
@@ -130,7 +121,7 @@ class SharedLinks:
         self._since_s = 0.0
         self._drawn, self._waiting = [0.0] * 3, [0.0] * 3  # of each link, since then
         self._writing: list[tuple[SharingJob, float]] = []  # and the share of its limit that it has
-        self._crowded: dict[int, _Crowding] = {}
+        self._crowded: dict[int, Crowd] = {}
         self._saving: dict[SharingJob, None] = {}
         self._turns: dict[SharingJob, None] = {}
 
@@ -238,19 +229,21 @@ class SharedLinks:
         for member, share in self._writing:
             member.writing_s += now_s - self._since_s
             member.alone_s += share * (now_s - self._since_s)
-        for link, crowding in self._crowded.items():
-            crowding.cost_s += self._waiting[link] * (now_s - self._since_s)
+        for link, crowd in self._crowded.items():
+            crowd.cost_s += self._waiting[link] * (now_s - self._since_s)
         self._since_s = now_s
 
     def _mark(self, flows: list[Any], crowded: list[int]) -> None:
         """Note which links are crowded from now on, and by whom."""
         for link in [each for each in self._crowded if each not in crowded]:
-            self.crowds.append(self._crowded.pop(link).of(link, self._since_s))
+            over = self._crowded.pop(link)
+            over.to_s = self._since_s
+            self.crowds.append(over)
         for link in crowded:
-            crowding = self._crowded.setdefault(link, _Crowding(self._since_s))
+            crowd = self._crowded.setdefault(link, Crowd(NAMES[link], self._since_s))
             for member, flow, uses in flows:
                 if uses[link]:
-                    by = crowding.saves if uses[WRITE] else crowding.loads
+                    by = crowd.saves if uses[WRITE] else crowd.loads
                     by.setdefault(member.name, member.start_s + flow.opened_s)
 
     def end(self, now_s: float) -> None:

@@ -15,7 +15,7 @@ from cprsim.clusters.domains import DomainFailure, DomainFailures, JobTimeline
 from cprsim.clusters.job_run import ENDED, HOPELESS, RUNNING, WAITING, JobRun, JobWatch
 from cprsim.clusters.jobs import ClusterJob, arrivals
 from cprsim.clusters.links import STEP_S, Crowd, SharedLinks, SharingJob
-from cprsim.clusters.scheduler import Nodes, Queue, SharedSpares, SparePool
+from cprsim.clusters.scheduler import Nodes, Queue, SharedSpares
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
@@ -53,36 +53,23 @@ def play(
     replication: int,
     *,
     alone: bool = True,
-    watched: bool = False,
 ) -> PlayedCluster:
     """Play one replication; it depends on the seed and its number only.
 
-    Parameters
-    ----------
-    jobs
-        As of `jobs_of`.
-    alone
-        Whether each job is played once more with the cluster to itself, at the same place and time.
-    watched
-        Whether to keep what each job did when.
+    `jobs`: as of `jobs_of`. `alone`: whether each job is played once more with the cluster to
+    itself, at the same place and time. The first replication keeps what each job did when.
     """
-    return _Playing(spec, jobs, seed, replication, watched=watched).play(alone=alone)
+    return _Playing(spec, jobs, seed, replication).play(alone=alone)
 
 
 class _Playing:
     def __init__(
-        self,
-        spec: ClusterSpec,
-        jobs: Sequence[ClusterJob],
-        seed: int,
-        replication: int,
-        *,
-        watched: bool,
+        self, spec: ClusterSpec, jobs: Sequence[ClusterJob], seed: int, replication: int
     ) -> None:
         self.spec, self.seed, self.replication = spec, seed, replication
         at_s = arrivals(spec, jobs, seed, replication).tolist()
         self.runs = [
-            JobRun(job, i, at_s[i], job.limit_s, JobWatch() if watched else None)
+            JobRun(job, i, at_s[i], job.limit_s, None if replication else JobWatch())
             for i, job in enumerate(jobs)
         ]
         self.shocks = DomainFailures(spec, seed, replication)
@@ -98,7 +85,7 @@ class _Playing:
 
     def play(self, *, alone: bool) -> PlayedCluster:
         env, spec = simpy.Environment(), self.spec
-        nodes, links, pool = Nodes(spec), SharedLinks(spec), SparePool(spec.cluster.spares)
+        nodes, links, pool = Nodes(spec), SharedLinks(spec), [0.0] * spec.cluster.spares
         left = [len(self.runs)]
         done = env.event()
         struck: list[tuple[DomainFailure, list[str]]] = []
@@ -156,7 +143,7 @@ class _Playing:
         env: simpy.Environment,
         run: JobRun,
         links: SharedLinks,
-        pool: SparePool,
+        pool: list[float],
         ended: Callable[[JobRun], None],
         queue: Queue | None,
     ) -> Processing:
@@ -225,7 +212,7 @@ class _Playing:
         env = simpy.Environment(initial_time=run.had[0][0])
         single = JobRun(run.job, run.number, run.arrives_s, 0.0, had=[[env.now, math.inf]])
         single.racks = run.first_racks
-        links, pool = SharedLinks(self.spec), SparePool(self.spec.cluster.spares)
+        links, pool = SharedLinks(self.spec), [0.0] * self.spec.cluster.spares
         single.process = env.process(
             self._process(env, single, links, pool, lambda _: None, queue=None)
         )
@@ -266,9 +253,9 @@ def _return(env: simpy.Environment, lasts_s: float, queue: Queue) -> Processing:
     queue.schedule()
 
 
-def _count(env: simpy.Environment, pool: SparePool, spares: list[int]) -> Processing:
+def _count(env: simpy.Environment, pool: list[float], spares: list[int]) -> Processing:
     while True:
-        spares.append(pool.ready(env.now))
+        spares.append(sum(ready_s <= env.now for ready_s in pool))
         yield env.timeout(STEP_S)
 
 

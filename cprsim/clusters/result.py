@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from cprsim.clusters.domains import DomainFailure
 from cprsim.clusters.job_run import ENDED
@@ -90,11 +91,15 @@ class ClusterResult:
                 rows.append(row)
         return pd.DataFrame(rows)
 
+    @cached_property
+    def ended(self) -> pd.DataFrame:
+        """The rows of `jobs` that ended."""
+        return self.jobs[self.jobs["state"] == ENDED]
+
     @property
     def summary(self) -> pd.DataFrame:
         """A row an entry of `[[jobs]]`: means over its jobs that ended, and over replications."""
-        ended = self.jobs[self.jobs["state"] == ENDED]
-        ended = ended.assign(takes_s=ended["ends_s"] - ended["arrives_s"])
+        ended = self.ended.assign(takes_s=self.ended["ends_s"] - self.ended["arrives_s"])
         told = ["nodes", "waiting_s", "takes_s", "overhead", "learning_lost", "failures"]
         told += [each for each in _OF_ALONE if each in ended]
         means = ended.groupby("entry", sort=False)[told].mean()
@@ -109,10 +114,8 @@ class ClusterResult:
 
         Half an interval is not a number where there is one replication only.
         """
-        ended = self.jobs[(self.jobs["state"] == ENDED) & self.jobs[measure].notna()]
-        weight = ended["nodes"] * ended["useful_s"]
-        by_run = (ended[measure] * weight).groupby(ended["replication"]).sum()
-        values = (by_run / weight.groupby(ended["replication"]).sum()).to_numpy()
+        known = self.ended[self.ended[measure].notna()]
+        values = by_node_hours(known, known[measure])
         if not len(values):
             return np.nan, np.nan
         return float(values.mean()), float(half_width(values))
@@ -120,7 +123,7 @@ class ClusterResult:
     @property
     def causes(self) -> dict[str, float]:
         """Overhead by cause, of the jobs that ended, by node-hours; shares of their useful time."""
-        ended = self.jobs[self.jobs["state"] == ENDED]
+        ended = self.ended
         weight = (ended["nodes"] * ended["useful_s"]).sum() if len(ended) else np.nan
         return {c: float((ended[c] * ended["nodes"]).sum() / weight) for c in OVERHEAD_CAUSES}
 
@@ -148,21 +151,13 @@ class ClusterResult:
     @cached_property
     def crowds(self) -> pd.DataFrame:
         """A row a time in which a link was crowded: when, how many jobs, what it cost, and why."""
-        rows = [
-            {
-                "replication": number,
-                "link": crowd.link,
-                "from_s": crowd.from_s,
-                "to_s": crowd.to_s,
-                "saves": len(crowd.saves),
-                "loads": len(crowd.loads),
-                "cost_s": crowd.cost_s,
-                "why": why(crowd, played.shocks),
-            }
-            for number, played in enumerate(self.played)
-            for crowd in played.crowds
-        ]
         columns = ["replication", "link", "from_s", "to_s", "saves", "loads", "cost_s", "why"]
+        rows: list[dict[str, Any]] = []
+        for number, played in enumerate(self.played):
+            for each in played.crowds:
+                counts = {"saves": len(each.saves), "loads": len(each.loads)}
+                row = vars(each) | counts | {"why": why(each, played.shocks)}
+                rows.append({"replication": number} | row)
         return pd.DataFrame(rows, columns=columns)
 
     def document(self) -> dict[str, Any]:
@@ -194,6 +189,13 @@ class ClusterResult:
                 for name, row in self.summary.to_dict("index").items()
             },
         }
+
+
+def by_node_hours(jobs: pd.DataFrame, values: pd.Series) -> NDArray[np.float64]:
+    """Return the mean of values of jobs in each replication, weighted with their node-hours."""
+    number, weight = jobs["replication"].to_numpy(), jobs["nodes"] * jobs["useful_s"]
+    means = (values * weight).groupby(number).sum() / weight.groupby(number).sum()
+    return means.to_numpy(dtype=np.float64)
 
 
 def why(crowd: Crowd, shocks: Sequence[tuple[DomainFailure, list[str]]]) -> str:

@@ -1,11 +1,10 @@
 """Run a cluster: replications, in this process or in several."""
 
-from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from cprsim.clusters.jobs import ClusterJob, jobs_of
+from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.play import PlayedCluster, play
 from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.spec import ClusterSpec, load_cluster
@@ -23,21 +22,11 @@ def run_cluster(
 ) -> ClusterResult:
     """Play a cluster's jobs together, so many times.
 
-    Parameters
-    ----------
-    cluster
-        A cluster, or the path of its file.
-    replications
-        How often, each with other draws; what one is depends on the seed and its number alone.
-    seed
-        Of all random streams.
-    workers
-        Processes. The result is the same with any number of them.
-    alone
-        Whether each job is played once more with the cluster to itself, which gives the cost of
-        sharing and takes as long again.
-    progress
-        Called with the number of replications done and their number in all.
+    `cluster`: a cluster, or the path of its file. `replications`: how often, each with other draws;
+    what one is depends on the seed and its number alone. `seed`: of all random streams. `workers`:
+    processes; the result is the same with any number of them. `alone`: whether each job is played
+    once more with the cluster to itself, which gives the cost of sharing and takes as long again.
+    `progress`: called with the number of replications done and their number in all.
 
     Returns
     -------
@@ -62,7 +51,7 @@ def run_cluster(
     spec = cluster if isinstance(cluster, ClusterSpec) else load_cluster(cluster)
     check_arguments(replications, seed, workers)
     jobs = jobs_of(spec)
-    task = partial(_play, spec, jobs, seed, alone)
+    task = partial(play, spec, jobs, seed, alone=alone)
     found: list[PlayedCluster] = []
     with closing(map_tasks(task, range(replications), workers)) as results:
         for _, played in results:
@@ -70,9 +59,3 @@ def run_cluster(
             if progress is not None:
                 progress(len(found), replications)
     return ClusterResult(spec, seed, found, alone)
-
-
-def _play(
-    spec: ClusterSpec, jobs: Sequence[ClusterJob], seed: int, alone: bool, number: int
-) -> PlayedCluster:
-    return play(spec, jobs, seed, number, alone=alone, watched=number == 0)

@@ -75,22 +75,14 @@ def _spread(count: int, left: list[int]) -> list[int]:
     return found
 
 
-class SparePool:
-    """Machines held ready (rule 14): a heap of when each is ready, s; it is repaired until then."""
-
-    def __init__(self, count: int) -> None:
-        self.ready_s = [0.0] * count
-
-    def ready(self, now_s: float) -> int:
-        """Return how many are ready."""
-        return sum(each <= now_s for each in self.ready_s)
-
-
 class SharedSpares:
-    """The pool as one job sees it, whose time counts from its start."""
+    """Machines held ready (rule 14), as one job sees them, whose time counts from its start.
 
-    def __init__(self, pool: SparePool, start_s: float) -> None:
-        self._ready_s, self._start_s = pool.ready_s, start_s
+    `ready_s`: a heap of when each is ready, s; it is repaired until then.
+    """
+
+    def __init__(self, ready_s: list[float], start_s: float) -> None:
+        self._ready_s, self._start_s = ready_s, start_s
 
     def __getitem__(self, place: int) -> float:
         return self._ready_s[place] - self._start_s

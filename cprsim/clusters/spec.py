@@ -269,26 +269,23 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
         raise ScenarioError(
             f"{path}: is a scenario, which cprsim run plays; a cluster has [[jobs]]"
         )
-    _resolve_all(tables, where.parent)
+    _resolve(tables, where.parent)
     for override in overrides:
         apply_override(tables, override)
-    _resolve_all(tables, Path.cwd())  # what the command line gives is relative to where it is
+    _resolve(tables, Path.cwd())  # what the command line gives is relative to where it is
     return _checked(tables)
 
 
-def _resolve_all(tables: dict[str, Any], folder: Path) -> None:
+def _resolve(tables: dict[str, Any], folder: Path) -> None:
+    """Take paths from the folder of the cluster file; names of shipped scenarios stay."""
     entries = tables.get("jobs")
     for entry in entries if isinstance(entries, list) else ():
-        _resolve(entry, "scenario", folder)
-        _resolve(entry.get("trace") if isinstance(entry, dict) else None, "file", folder)
-
-
-def _resolve(table: object, key: str, folder: Path) -> None:
-    """Take a path from the folder of the cluster file; names of shipped scenarios stay."""
-    if isinstance(table, dict) and isinstance(table.get(key), str):
-        there = (folder / table[key]).absolute()
-        if there.is_file() or there.suffix:
-            table[key] = str(there)
+        trace = entry.get("trace") if isinstance(entry, dict) else None
+        for table, key in ((entry, "scenario"), (trace, "file")):
+            if isinstance(table, dict) and isinstance(table.get(key), str):
+                there = (folder / table[key]).absolute()
+                if there.is_file() or there.suffix:
+                    table[key] = str(there)
 
 
 def _checked(tables: dict[str, Any]) -> ClusterSpec:

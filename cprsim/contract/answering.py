@@ -8,7 +8,6 @@ from cprsim.basics.units import counted, format_duration
 from cprsim.contract.actions import Answering, Draining, EmergencySave
 from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.plan import Plan, Rotations
-from cprsim.job.costs import CostModel
 
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
@@ -25,30 +24,24 @@ def answering(plan: Plan, word: Answering, context: "Context") -> Plan:
     if context.notices is None:
         return plan
     lead_s, costs = context.notices.lead_s, context.costs
-    emergency = _emergency(plan, costs)
-    saves = emergency if emergency.takes_s <= lead_s else None
-    if word == "save":
-        if saves:
-            return _answered(plan, saves, _saves_for_notices_alone(plan, context))
-        lacks = _too_short("save in", lead_s, emergency.takes_s)
-        return _answered(plan, None, f"{lacks}; it is ignored")
-    lacks = _no_drain(plan, context, lead_s)
+    save = plan.last_save._replace(blocking=True)
+    verify_s = 0.0 if plan.verifies is None else plan.verifies.takes_s
+    takes_s = costs.seconds(plan.transfer(save, costs)) + verify_s
+    saves = EmergencySave(save, takes_s) if takes_s <= lead_s else None
+    answer: EmergencySave | Draining | None = saves
+    lacks = "" if saves else _too_short("save in", lead_s, takes_s)
+    ignored = "it is ignored"
+    if word == "drain":
+        lacks = _no_drain(plan, context, lead_s)
+        ignored = "everything is saved" if saves else "notices are ignored"
+        answer = saves if lacks else Draining(costs.drain_s, saves)
+    saved_s = min((each.period_s for each in plan.schedules), default=math.inf)
     if lacks:
-        instead = "everything is saved" if saves else "notices are ignored"
-        return _answered(plan, saves, f"{lacks}; {instead}")
-    return _answered(plan, Draining(costs.drain_s, saves), _saves_for_notices_alone(plan, context))
-
-
-def _answered(plan: Plan, answer: EmergencySave | Draining | None, lacks: str) -> Plan:
+        lacks = f"{lacks}; {ignored}"
+    elif math.isinf(saved_s) and math.isfinite(context.mtbf_s):
+        lacks = "failures.notice announces all that it saves for, so it makes no other save"
     note = "; ".join(each for each in (plan.note, lacks) if each)
     return replace(plan, on_notice=answer, note=note or None)
-
-
-def _saves_for_notices_alone(plan: Plan, context: "Context") -> str:
-    """Return a warning where a plan makes no other save, or nothing."""
-    if math.isinf(context.mtbf_s) or any(math.isfinite(each.period_s) for each in plan.schedules):
-        return ""
-    return "failures.notice announces all that it saves for, so it makes no other save"
 
 
 def _why_not(plan: Plan) -> str:
@@ -64,20 +57,12 @@ def _why_not(plan: Plan) -> str:
     return "" if plan.schedules else "it saves nothing"
 
 
-def _emergency(plan: Plan, costs: CostModel) -> EmergencySave:
-    """A blocking save of everything, and what it takes with what goes with it."""
-    save = plan.last_save._replace(blocking=True)
-    verify_s = 0.0 if plan.verifies is None else plan.verifies.takes_s
-    return EmergencySave(save, costs.seconds(plan.transfer(save, costs)) + verify_s)
-
-
 def _no_drain(plan: Plan, context: "Context", lead_s: float) -> str:
     """Why no node can be drained, or empty."""
-    costs = context.costs
+    costs, found = context.costs, kinds(context)
     ready = plan.machines_ready(costs.cluster.spares)
     if not ready:
         return "no spare machine (cluster.spares) is ready to drain a node to"
-    found = kinds(context)
     if found and not any(kind.loss.drains_to(ready) for kind in found):
         machines = counted(ready, "spare machine")
         return f"no failure takes so few nodes that {machines} can take their places"

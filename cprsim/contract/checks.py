@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, get_args
 
-from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save, Since
+from cprsim.contract.actions import ALL_BITS, Clock, Loss, Recover, Save, Since
 from cprsim.contract.plan import Plan, Schedule
 from cprsim.job.costs import Rollback
 from cprsim.job.derived import OwnCost
 from cprsim.job.tiers import Tier
 
+#: Saves in a row, without training between them, after which a controller is taken to be stuck.
+STUCK = 100
 _RECOVERIES = ("full", "partial", "replica", "parity")
 _ROLLBACKS = get_args(Rollback)
 _SINCE = (None, *get_args(Since))
@@ -47,6 +49,14 @@ def answer_flaw(answer: Any, loss: Loss, plan: Plan) -> str:
         return f"with {_shown(answer)}, no Recover"
     flaw = next(_answer_flaws(answer, loss, plan), "")
     return flaw and f"with a Recover {flaw}"
+
+
+def stuck(now: Clock) -> str:
+    """Return the fault of a controller that chooses `STUCK` saves in a row."""
+    return (
+        f"the controller asks for save after save at progress {now.progress_s} s and never trains; "
+        "after Saved it must answer Train"
+    )
 
 
 def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
@@ -153,11 +163,11 @@ def _all_of(values: Any, kind: type) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, float | Real) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, int | Integral) and not isinstance(value, bool)
 
 
 def _is_from_0(value: Any) -> bool:

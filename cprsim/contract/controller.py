@@ -26,7 +26,7 @@ class ScheduledController:
     that decides everything but that answer.
     """
 
-    __slots__ = ("_job", "_loss", "_own", "_recover")
+    __slots__ = ("_drained", "_job", "_loss", "_own", "_recover")
 
     def __init__(
         self,
@@ -38,29 +38,40 @@ class ScheduledController:
     ) -> None:
         self._recover, self._own = recover, own
         self._loss: actions.Loss | None = None
-        self._job: Any = _Job(schedules, sequence, on_notice)
-        _start(self._job)
+        self._drained: actions.Loss | None = None  # nodes that are to be
+        self._job: Any = _started(_Job(schedules, sequence, on_notice))
 
     def tell(self, event: actions.Event) -> None:
         """Move the schedules on."""
         job = self._job
         job.run.now, job.run.progress_s = event.now
-        if isinstance(event, actions.Saved):
-            _saved(job, event.save, event.stored)
-        elif isinstance(event, actions.Stored):
-            _landed(job, event.save)
-        elif isinstance(event, actions.Void):
-            schedules.skip(job, job.rows.number_of_save(event.save))
-        elif isinstance(event, actions.Failed):
-            self._loss = event.loss
-            job.run.failures += 1
-            job.run.answered_down = len(event.loss.servers)
-        elif isinstance(event, actions.Unusable):
-            _unusable(job, event.tier, event.corrupt)
-        elif isinstance(event, actions.Resumed):
-            _resumed(job, event.pending, event.source)
-        else:
-            _noticed(job, event)
+        match event:
+            case actions.Saved():
+                _saved(job, event.save, event.stored)
+            case actions.Stored():
+                schedules.landed(job, job.rows.tiers[event.save.tier], NONE)
+                if job.plan.sequence == DIFFERENCES:
+                    differences.count_written(job, event.save.writes, event.save.reads)
+            case actions.Void():
+                schedules.skip(job, job.rows.number_of_save(event.save))
+            case actions.Failed():
+                self._loss = event.loss
+                job.run.failures += 1
+                job.run.answered_down = len(event.loss.servers)
+            case actions.Unusable():
+                back = actions.Recover("all", source=event.tier)
+                answer = job.rows.number_of_answer(back) if event.corrupt else NONE
+                schedules.unusable(job, job.rows.tiers.get(event.tier, NONE), answer)
+                if event.corrupt:
+                    job.run.depth = rules.ALL
+            case actions.Resumed():
+                _resumed(job, event.pending, event.source)
+            case actions.Notice():
+                nodes, before_s = event.nodes, job.run.drain_by_s
+                severity = SEVERITIES.index(nodes.severity)
+                schedules.notice(job, event.deadline_s, nodes.nodes, event.ready, severity)
+                if job.run.drain_by_s != before_s:
+                    self._drained = nodes
         if self._own is not None and not isinstance(event, actions.Notice):
             self._own.tell(event)
 
@@ -68,11 +79,20 @@ class ScheduledController:
         """Answer notices; else recover after a failure, save when a save is due, or train."""
         job = self._job
         job.run.now, job.run.progress_s = now
-        action: actions.Action | None = _answer_to_notices(job)
-        if action is None:
-            action = self._next() if self._own is None else self._own.ask(now)
+        nodes, self._drained = self._drained, None
+        deadline_s, saves = job.run.drain_by_s, schedules.saves_in_time(job)
+        schedules.forget_notices(job)
+        if nodes is not None:
+            return actions.Drain(nodes, deadline_s, job.plan.drain_s)
+        if saves:
+            save: actions.Save = job.rows.saves[job.plan.emergency]
+            return save
+        action = self._next() if self._own is None else self._own.ask(now)
         if isinstance(action, actions.Recover):
-            _answered(job, action)
+            job.run.answered = job.rows.number_of_answer(action)
+            job.run.source = job.answers[job.run.answered].source
+            if action.rollback == "all":
+                job.run.depth = rules.ALL
         return action
 
     def _next(self) -> actions.Action:
@@ -112,13 +132,13 @@ class _Job(PatternTables):
         self.tiers = [TierRow() for _ in range(max(len(saved_by), 1))]
         self.links = [LinkRow() for _ in range(3)]
         self.flows: list[FlowRow] = []
-        self.drained: actions.Loss | None = None
 
 
-def _start(job: Any) -> None:
+def _started(job: Any) -> Any:
     schedules.start(job)
     schedules.forget_notices(job)
     job.run.answered = job.rows.number_of_answer(actions.Recover("all"))
+    return job
 
 
 def _difference(job: Any) -> actions.Save:
@@ -143,26 +163,6 @@ def _saved(job: Any, save: actions.Save, stored: bool) -> None:
         job.links[STORED if stored else UNDER_WAY].writes = save.writes
 
 
-def _landed(job: Any, save: actions.Save) -> None:
-    schedules.landed(job, job.rows.tiers[save.tier], NONE)
-    if job.plan.sequence == DIFFERENCES:
-        differences.count_written(job, save.writes, save.reads)
-
-
-def _unusable(job: Any, tier: str, corrupt: bool) -> None:
-    answer = job.rows.number_of_answer(actions.Recover("all", source=tier)) if corrupt else NONE
-    schedules.unusable(job, job.rows.tiers.get(tier, NONE), answer)
-    if corrupt:
-        job.run.depth = rules.ALL
-
-
-def _answered(job: Any, answer: actions.Recover) -> None:
-    job.run.answered = job.rows.number_of_answer(answer)
-    job.run.source = job.answers[job.run.answered].source
-    if answer.rollback == "all":
-        job.run.depth = rules.ALL
-
-
 def _resumed(job: Any, pending: Iterable[actions.Save], source: str | None) -> None:
     numbers = map(job.rows.number_of_save, pending)
     job.flows = [FlowRow(kind=SAVING, save=number) for number in numbers]
@@ -176,20 +176,3 @@ def _resumed(job: Any, pending: Iterable[actions.Save], source: str | None) -> N
     # A trainer may return the job further than the last save, which differences build on.
     if job.run.progress_s < stored.taken_s * (1 - rules.ROUNDING):
         stored.has_link = False
-
-
-def _noticed(job: Any, notice: actions.Notice) -> None:
-    nodes, before_s = notice.nodes, job.run.drain_by_s
-    severity = SEVERITIES.index(nodes.severity)
-    schedules.notice(job, notice.deadline_s, nodes.nodes, notice.ready, severity)
-    if job.run.drain_by_s != before_s:
-        job.drained = nodes
-
-
-def _answer_to_notices(job: Any) -> actions.Drain | actions.Save | None:
-    nodes, job.drained = job.drained, None
-    deadline_s, saves = job.run.drain_by_s, schedules.saves_in_time(job)
-    schedules.forget_notices(job)
-    if nodes is not None:
-        return actions.Drain(nodes, deadline_s, job.plan.drain_s)
-    return job.rows.saves[job.plan.emergency] if saves else None

@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import cast
 
 from cprsim.basics.periods import whole_periods
 from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
@@ -64,13 +63,7 @@ def expected(plan: Plan, context: Context) -> Expected:
     how failed saves that are left out age checkpoints. Saves and loads that are tried again
     take as often as they have to in the mean.
     """
-    try:
-        known = context.expectations.get(plan)
-    except TypeError:  # a rule that has no hash
-        return _Estimate(plan, context).expected()
-    if known is None:
-        known = context.expectations[plan] = _Estimate(plan, context).expected()
-    return cast(Expected, known)
+    return _Estimate(plan, context).expected()
 
 
 def loses_nothing(plan: Plan, context: Context) -> bool:

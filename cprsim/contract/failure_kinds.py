@@ -1,11 +1,11 @@
 """Kinds of failures, as plans are made for them: how often, and what each takes."""
 
 import math
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cprsim.contract.actions import Loss
+from cprsim.failures.hits import MeanHit
 from cprsim.job.costs import CostModel
 from cprsim.job.severity import Severity
 
@@ -45,7 +45,15 @@ def kinds(context: "Context") -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return ()
-    struck = _of_causes(context) if context.causes else _of_severities(context)
+    nodes, struck = (context.servers, context.trainers), list[FailureKind]()
+    if not context.causes:
+        hit = MeanHit(context.servers_hit, context.trainers_hit, context.server_failure_share)
+        for each in _of_severities(nodes, hit, context.severities):
+            struck.append(each._replace(repair_s=context.reschedule_s))
+    for share, severity, hit, repair_s in context.causes:
+        back_s = context.costs.reschedule_mean_s if repair_s is None else repair_s
+        for each in _of_severities(nodes, hit, {severity: 1.0}):
+            struck.append(_part(each, share)._replace(repair_s=back_s))
     return tuple(each for kind in struck for each in _outcomes(kind, context.costs))
 
 
@@ -77,40 +85,11 @@ def _part(kind: FailureKind, share: float) -> FailureKind:
     return kind._replace(share=share * kind.share, servers_hit=share * kind.servers_hit)
 
 
-def _of_causes(context: "Context") -> Iterator[FailureKind]:
-    for share, severity, hit, repair_s in context.causes:
-        back_s = context.costs.reschedule_mean_s if repair_s is None else repair_s
-        for each in _each_kind(context.servers, *hit, ((severity, 1.0),), context.trainers):
-            yield _part(each, share)._replace(repair_s=back_s)
-
-
-def _of_severities(context: "Context") -> Iterator[FailureKind]:
-    all_servers, servers_hit = context.servers, context.servers_hit
-    share, severities = context.server_failure_share, tuple(context.severities.items())
-    more = context.trainers_hit, share, severities
-    if context.severities.get("cluster", 0.0):
-        found = tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
-    else:  # for a server that fails alone, the number of others makes no difference
-        found = _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
-    for each in found:
-        yield each._replace(repair_s=context.reschedule_s)
-
-
-@lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike
-def _smaller_kinds(*of: Any) -> tuple[FailureKind, ...]:
-    return tuple(_each_kind(*of))
-
-
-def _each_kind(
-    all_servers: int,
-    servers_hit: float,
-    trainers_hit: float,
-    server_share: float,
-    severities: tuple[tuple[Severity, float], ...],
-    all_trainers: int = 0,
+def _of_severities(
+    nodes: tuple[int, int], hit: MeanHit, severities: Mapping[Severity, float]
 ) -> Iterator[FailureKind]:
-    of_severity = dict(severities)
-    whole = of_severity.get("cluster", 0.0)
+    """Yield failures by severity, of a server and of trainers; `hit`: the mean of them all."""
+    (all_servers, all_trainers), whole = nodes, severities.get("cluster", 0.0)
     if whole:
         servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
         yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
@@ -118,19 +97,19 @@ def _each_kind(
         return
     # What failures take down that aren't of the whole cluster.
     rest = 1 - whole
-    servers_hit = max(servers_hit - whole * all_servers, 0.0) / rest
-    trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
-    share = max(server_share - whole, 0.0) / rest
+    servers_hit = max(hit.servers - whole * all_servers, 0.0) / rest
+    trainers_hit = max(hit.trainers - whole * all_trainers, 0.0) / rest
+    share = max(hit.server_share - whole, 0.0) / rest
     for severity in _NOT_ALL:
-        part = of_severity.get(severity, 0.0)
+        part = severities.get(severity, 0.0)
         if part and share > 0:
             # Servers that fail together lie apart from each other, as random ones mostly do.
-            hit = max(1, round(servers_hit / share))
-            servers = frozenset(i * all_servers // hit for i in range(hit))
+            count = max(1, round(servers_hit / share))
+            servers = frozenset(i * all_servers // count for i in range(count))
             together = round(trainers_hit) if share == 1 else 0
             loss = Loss(servers, frozenset(range(together)), severity)
             yield FailureKind(part * share, part * servers_hit, loss)
         if part and share < 1:
-            hit = max(1, round(trainers_hit / (1 - share)))
-            loss = Loss(frozenset(), frozenset(range(hit)), severity)
+            count = max(1, round(trainers_hit / (1 - share)))
+            loss = Loss(frozenset(), frozenset(range(count)), severity)
             yield FailureKind(part * (1 - share), 0.0, loss)

@@ -1,41 +1,24 @@
-"""Needs of plans, saves and answers, beyond blocking saves of everything.
+"""Needs of plans, saves and answers that this project's hooks in a training loop do not meet.
 
-An `Interpreter` says which needs it meets. What it doesn't know, it refuses.
+The hooks carry out any controller and schedules, saves in the background and of modified rows, and
+lost shards that twins fill.
 """
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover, Save
-from cprsim.contract.plan import Plan, Redundancy
+from cprsim.contract.plan import Plan
 from cprsim.job.severity import SEVERITIES
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.names import BY_USE
 
-# fmt: off
-Need = Literal[
-    "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
-    "portions", "trackers", "copies", "parities",
-    "twins", "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
-]
-# fmt: on
 _NOBODY, _ONE = frozenset[int](), frozenset({0})
 _LOSSES = [
     Loss(servers, trainers, severity)
     for servers, trainers in ((_ONE, _NOBODY), (_NOBODY, _ONE), (_ONE, _ONE))
     for severity in SEVERITIES
 ]
-#: Each need in words, for refusals.
-Needs = dict[Need, str]
-#: Needs that a trainer meets with this project's hooks in its loop.
-WITH_HOOKS: Final[tuple[Need, ...]] = (
-    "controller",
-    "schedules",
-    "background",
-    "twins",
-    "differences",
-)
-#: Needs of a whole plan, from the least to the most.
+#: The kind of trainer that a plan needs, from the least to the most.
 TrainerNeed = Literal["any", "background", "partial", "own"]
 #: Each of them in words.
 TRAINER_NEEDS: Final[dict[TrainerNeed, str]] = {
@@ -55,12 +38,11 @@ def trainer_need(plan: Plan) -> TrainerNeed:
     hooks do not carry out, such as training on without a shard, or copies, parities or checkpoints
     on other servers.
     """
-    needs = needs_of(plan)
-    if unmet(needs, WITH_HOOKS):
+    if needs_of(plan):
         return "own"
-    if "twins" in needs or any(plan.recover(loss).rollback != "all" for loss in _LOSSES):
+    if plan.live_tiers or any(plan.recover(loss).rollback != "all" for loss in _LOSSES):
         return "partial"
-    return "background" if "background" in needs else "any"
+    return "any" if all(each.save.blocking for each in plan.schedules) else "background"
 
 
 def deployment_fault(plan: Plan) -> str | None:
@@ -69,83 +51,74 @@ def deployment_fault(plan: Plan) -> str | None:
     Common are loops with checkpoints, blocking or in the background (DCP), and loops with this
     project's hooks, TorchRec's among them.
     """
-    lacks = unmet(needs_of(plan), WITH_HOOKS)
+    lacks = needs_of(plan)
     return f"needs {TRAINER_NEEDS['own']}: {' and '.join(lacks)}" if lacks else None
 
 
-def unmet(needs: Needs, meets: Sequence[Need]) -> list[str]:
-    """Return the needs, in words, that are not among those that somebody meets."""
-    return [words for need, words in needs.items() if need not in meets]
+def needs_of(plan: Plan, twins: bool = True) -> list[str]:
+    """Return the needs of a plan, and of its answers to the loss of a server, a trainer, both.
 
-
-def needs_of(plan: Plan) -> Needs:
-    """Return the needs of a plan, and of its answers to the loss of a server, a trainer, both."""
-    twins, tracking = plan.live_tiers, plan.tracking
-    places = [tier.name for tier in plan.tiers if tier.name not in _known(plan)]
-    saves = [schedule.save for schedule in plan.schedules]
-    own = type(plan).start is not Plan.start or plan.sequence is not None
-    asked: dict[Need, tuple[object, str]] = {
-        "controller": (own, "a controller that decides while the job runs"),
-        "schedules": (len(saves) != 1, f"{len(saves)} schedules of saves"),
-        "mirror": (plan.mirror, "states mirrored every step"),
-        "places": (places, f"checkpoints in {', '.join(places)}"),
-        "twins": (twins, "lost shards filled by twins"),
-        "verification": (plan.verifies, "verification of what is trained"),
-        "notices": (plan.on_notice, "answers to notices of failures"),
-        "checksums": (plan.checksum, "saves that are checked"),
-    }
-    if tracking is not None:
-        asked["trackers"] = tracking.tracker not in BY_USE, f"rows chosen by {tracking.tracker!r}"
-    found: Needs = {}
-    if plan.redundancy is not None:
-        found = _of_redundancy(plan.redundancy)
+    `twins`: whether twins can fill lost shards.
+    """
+    redundancy, tracking = plan.redundancy, plan.tracking
+    found: dict[str, str] = {}
+    if redundancy is not None:
+        held = "copies" if redundancy.data == 1 else "parities"
+        found[held] = f"{held} on other servers"
     for loss in _LOSSES:
-        found |= needs_of_answer(plan.recover(loss), loss.servers, plan)
-    found |= {need: words for need, (asks, words) in asked.items() if asks}
-    for save in saves:
-        for need, words in needs_of_save(save, plan).items():
+        found |= needs_of_answer(plan.recover(loss), loss, plan)
+    places = [tier.name for tier in plan.tiers if tier.name not in _known(plan)]
+    chosen = tracking is None or tracking.tracker in BY_USE
+    found |= _asked(
+        mirror=(plan.mirror, "states mirrored every step"),
+        places=(places, f"checkpoints in {', '.join(places)}"),
+        twins=(plan.live_tiers and not twins, "lost shards filled by twins"),
+        verification=(plan.verifies, "verification of what is trained"),
+        notices=(plan.on_notice, "answers to notices of failures"),
+        checksums=(plan.checksum, "saves that are checked"),
+        trackers=(not chosen, f"rows chosen by {tracking and tracking.tracker!r}"),
+    )
+    for schedule in plan.schedules:
+        for need, words in needs_of_save(schedule.save, plan).items():
             found.setdefault(need, words)  # the plan's words name all of its places
-    return found
+    return list(found.values())
 
 
-def needs_of_save(save: Save, plan: Plan) -> Needs:
-    """Return the needs of a save by that plan."""
-    # How many rows were modified, or a tracker finds to choose, whoever carries it out sees.
+def needs_of_save(save: Save, plan: Plan) -> dict[str, str]:
+    """Return the needs of a save by that plan, by kind."""
+    # The trainer sees how many rows were modified, or how many a tracker finds to choose.
     chosen = plan.tracking is not None
     resized = not save.expects and not chosen and (save.writes != 1 or save.reads != 1)
-    stored = save.tier not in plan.live_tiers
-    asked: dict[Need, tuple[object, str]] = {
-        "places": (save.tier not in _known(plan), f"checkpoints in {save.tier}"),
-        "sizes": (resized and stored, "checkpoints of another size than the rows they hold"),
-        "portions": (save.leaves and not chosen, "saves of rows that no tracker chooses"),
-        "differences": (save.since is not None, "saves of modified rows alone"),
-        "bits": (save.bits < ALL_BITS, f"rows stored in {save.bits} bits an element"),
-        "background": (not save.blocking, "saves in the background"),
-    }
-    return {need: words for need, (asks, words) in asked.items() if asks}
+    return _asked(
+        places=(save.tier not in _known(plan), f"checkpoints in {save.tier}"),
+        sizes=(
+            resized and save.tier not in plan.live_tiers,
+            "checkpoints of another size than the rows they hold",
+        ),
+        portions=(save.leaves and not chosen, "saves of rows that no tracker chooses"),
+        bits=(save.bits < ALL_BITS, f"rows stored in {save.bits} bits an element"),
+    )
+
+
+def needs_of_answer(answer: Recover, loss: Loss, plan: Plan) -> dict[str, str]:
+    """Return the needs of an answer of that plan to a loss, by kind."""
+    named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
+    places = named.difference(_known(plan))
+    rebuilds = answer.made_anew and loss.servers and plan.redundancy is None
+    return _asked(
+        places=(places, f"checkpoints in {', '.join(sorted(places))}"),
+        rebuilding=(rebuilds, "lost shards rebuilt from copies"),
+        fewer_servers=(answer.regrow, "training with fewer servers"),
+        training_on=(answer.keep_training, "training while lost nodes are replaced"),
+    )
+
+
+def _asked(**needs: tuple[object, str]) -> dict[str, str]:
+    """Return the words of each need that there is."""
+    return {need: words for need, (asks, words) in needs.items() if asks}
 
 
 def _known(plan: Plan) -> tuple[str, ...]:
     """Tiers that are no places of their own: the store, and what servers hold."""
     redundancy = plan.redundancy
     return (REMOTE.name, *plan.live_tiers, *(() if redundancy is None else (redundancy.tier,)))
-
-
-def _of_redundancy(redundancy: Redundancy) -> Needs:
-    if redundancy.data == 1:
-        return {"copies": "copies on other servers"}
-    return {"parities": "parities on other servers"}
-
-
-def needs_of_answer(answer: Recover, servers: object, plan: Plan) -> Needs:
-    """Return the needs of an answer of that plan to a failure that took `servers`, if any."""
-    named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
-    places = named.difference(_known(plan))
-    anew = answer.made_anew and servers
-    asked: dict[Need, tuple[object, str]] = {
-        "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
-        "rebuilding": (anew and plan.redundancy is None, "lost shards rebuilt from copies"),
-        "fewer servers": (answer.regrow, "training with fewer servers"),
-        "training on": (answer.keep_training, "training while lost nodes are replaced"),
-    }
-    return {need: words for need, (asks, words) in asked.items() if asks}

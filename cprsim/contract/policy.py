@@ -15,10 +15,10 @@ from pydantic import (
 )
 
 from cprsim.basics import units
-from cprsim.basics.errors import CprsimError, PolicyError, told
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Answering, Loss
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
+from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hits import MeanHit
 from cprsim.failures.spec import Notices
 from cprsim.job.costs import CostModel
@@ -72,9 +72,6 @@ class Context:
     detect_s: float = 0.0
     reschedule_s: float = 0.0
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
-    expectations: dict[object, object] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     @property
     def save_s(self) -> float:
@@ -261,10 +258,12 @@ class Policy(Section):
             raise PolicyError(f"{self.known_as()}: its plan() raised {told(error)}") from error
         if flaw:
             raise PolicyError(f"{self.known_as()}: its plan() returned {flaw}")
-        said = self._said(context)
-        if any(getattr(plan, name) != value for name, value in said.items()):
-            plan = replace(plan, **said)
-        return self.answered(plan, context)
+        given = {name: getattr(self, name) for name in ("after_void", "keep", "checksum")}
+        if self.verify_every is not None:
+            verify_s = context.costs.costs.verify_s
+            given["verifies"] = Verification(self.verify_every, verify_s)
+        given = {name: value for name, value in given.items() if value is not None}
+        return self.answered(replace(plan, **given) if given else plan, context)
 
     def answered(self, plan: Plan, context: Context) -> Plan:
         """That plan with what it answers notices with, if anything."""
@@ -293,42 +292,22 @@ class Policy(Section):
         answered *= notices.recall
         return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
 
-    def _said(self, context: Context) -> dict[str, Any]:
-        """Return the parts of the plan that come from the keys of all policies."""
-        verifies = None
-        if self.verify_every is not None:
-            verifies = Verification(self.verify_every, context.costs.costs.verify_s)
-        said = {
-            "after_void": self.after_void,
-            "verifies": verifies,
-            "keep": self.keep,
-            "checksum": self.checksum,
-        }
-        return {name: value for name, value in said.items() if value is not None}
-
 
 _RULES = ("optimal", "exact")
 _NEVER = "never"
 
 
-def _parse_interval(value: object, checked: Any) -> str | float:
-    if value in _RULES:
+def _parsed(value: object, checked: Any, *, rules: tuple[str, ...] = ()) -> str | float:
+    """Return an interval; `rules`: what it may be but a duration or none."""
+    if value in rules:
         return str(value)
-    return _parsed(value, checked, "'optimal', 'exact' or 'never'")
-
-
-def _parse_given(value: object, checked: Any) -> float:
-    return _parsed(value, checked, "'never'")
-
-
-def _parsed(value: object, checked: Any, others: str) -> float:
-    """An interval; `others`: what it may be but a duration."""
     if value == _NEVER:
         return units.AsWritten(math.inf, _NEVER)
     try:
         interval_s = units.parse_duration(value)
     except ValueError as error:
-        raise ValueError(f"{error}; or {others}") from None
+        others = [", ".join(map(repr, rules)), repr(_NEVER)]
+        raise ValueError(f"{error}; or {' or '.join(filter(None, others))}") from None
     if interval_s <= 0:
         raise ValueError(f"{value!r} is out of range: an interval must be > 0")
     return units.AsWritten(checked(interval_s), str(value))
@@ -343,14 +322,14 @@ def _interval_text(value: str | float, info: SerializationInfo) -> str:
 #: A checkpoint interval: seconds of training, infinite for none, or the rule that finds it.
 Interval = Annotated[
     str | float,
-    WrapValidator(_parse_interval),
+    WrapValidator(lambda value, checked: _parsed(value, checked, rules=_RULES)),
     PlainSerializer(_interval_text),
     WithJsonSchema({"anyOf": [{"enum": [*_RULES, _NEVER]}, A_DURATION]}),
 ]
 #: One that no rule finds.
 GivenInterval = Annotated[
     float,
-    WrapValidator(_parse_given),
+    WrapValidator(_parsed),
     PlainSerializer(_interval_text),
     WithJsonSchema({"anyOf": [{"const": _NEVER}, A_DURATION]}),
 ]

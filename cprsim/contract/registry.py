@@ -12,8 +12,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Final, get_args
 
-from cprsim.basics.errors import ScenarioError, told
 from cprsim.contract import Policy
+from cprsim.errors import ScenarioError, told
 
 #: The entry points of other distributions.
 _GROUP: Final = "cprsim.policies"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -17,6 +16,7 @@ from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import Severity
 from cprsim.job.workload import Job
+from cprsim.survival.distributions import Distribution
 
 if TYPE_CHECKING:
     from cprsim.failures.processes import Process
@@ -110,21 +110,21 @@ class FailureModel:
         failures = float(spec.exactly or 0)
         if spec.per == "job" and spec.distribution is not None:
             failures = useful_s / spec.law.expected_s
-        memory = format_bytes(_FAILURE_B * COHORT * failures)
         alarms = 0.0 if notices is None else useful_s * notices.false_alarms_per_s
         for count, key, what, them in (
             (
                 failures,
                 "mean" if spec.exactly is None else "exactly",
-                f" failures in the job, {memory} for {COHORT} jobs that are drawn together",
+                " failures in the job, {} for {} jobs that are drawn together",
                 "failures",
             ),
             (useful_s / self.silent_mtbf_s, "silent.mean", " silent faults in the job", "them"),
             (alarms, "notice.false_alarms", " in the job", "them"),
         ):
             if count > _MOST_FAILURES:
+                told = what.format(format_bytes(_FAILURE_B * COHORT * count), COHORT)
                 yield (
-                    f"failures.{key}: makes {count:,.0f}{what}; {_MOST_FAILURES:,} are the most: "
+                    f"failures.{key}: makes {count:,.0f}{told}; {_MOST_FAILURES:,} are the most: "
                     f"make {them} rarer"
                 )
 
@@ -194,11 +194,6 @@ class FailureModel:
         silent = self.spec.silent
         return math.inf if silent is None else silent.expected_s
 
-    @property
-    def causes(self) -> tuple[tuple[float, Severity, MeanHit, float | None], ...]:
-        """Share, severity, mean hit and mean repair, s, of each cause; empty without causes."""
-        return self.process.causes
-
     def mean_time_s(
         self,
         part: Part,
@@ -218,8 +213,3 @@ class FailureModel:
             weights += weight
             weight_s += weight * mean_s(otherwise_s if own is None else own)
         return weight_s / weights if weights else otherwise_s
-
-    @cached_property
-    def severity_shares(self) -> dict[Severity, float]:
-        """Share of failures of each severity; they add up to 1."""
-        return self.process.severity_shares

@@ -9,7 +9,6 @@ import numpy as np
 
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
-from cprsim.failures.causes import SeverityWeights
 from cprsim.failures.cohorts import ReplayCohort, SeverityRows
 from cprsim.failures.hits import Hit, MeanHit
 from cprsim.failures.logs.log import FailureLog
@@ -27,7 +26,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 class TraceReplay(Process):
     """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
 
-    `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
+    A log that ends before `useful_time_s` has watched the job for as long.
     Severities are drawn by weights, given by the log, or all `node`.
 
     Raises
@@ -37,20 +36,15 @@ class TraceReplay(Process):
     """
 
     def __init__(
-        self,
-        log: FailureLog,
-        cluster: Cluster,
-        path: str,
-        useful_time_s: float,
-        severity: SeverityWeights | None = None,
+        self, log: FailureLog, spec: Failures, cluster: Cluster, useful_time_s: float
     ) -> None:
-        if severity is not None and log.severities is not None:
+        if spec.severity is not None and log.severities is not None:
             raise LogError(
-                f"{path}: its column severity says itself what survives; leave "
+                f"{spec.trace}: its column severity says itself what survives; leave "
                 "failures.severity out, or the column"
             )
-        self._log, self.cluster, self._path = log, cluster, path
-        self.kinds = kinds_of(severity)
+        self._log, self._spec, self.cluster = log, spec, cluster
+        self.kinds = kinds_of(spec.severity)
         self._times_s, hits = _together(log.times_s.tolist(), self._nodes(), cluster)
         self._hits = hits if log.severities is None else self._as_told(hits, log.severities)
         self._watched_s = max(self._times_s[-1], useful_time_s)
@@ -76,7 +70,7 @@ class TraceReplay(Process):
             if node >= limit:
                 what = "node" if kind is None else kind.replace("_", " ")
                 raise LogError(
-                    f"{self._path}: names {what} {node}, but the cluster has {limit} "
+                    f"{self._spec.trace}: names {what} {node}, but the cluster has {limit} "
                     f"(0 to {limit - 1})"
                 )
             struck.append(servers + node if kind == "trainer" else node)
@@ -137,14 +131,8 @@ class Resampled(Process):
         If the system never has as many nodes as the cluster, or none of them fails then.
     """
 
-    def __init__(
-        self,
-        log: FailureLog,
-        cluster: Cluster,
-        path: str,
-        severity: SeverityWeights | None = None,
-    ) -> None:
-        self.cluster, self.kinds = cluster, kinds_of(severity)
+    def __init__(self, log: FailureLog, spec: Failures, cluster: Cluster) -> None:
+        self.cluster, self.kinds, path = cluster, kinds_of(spec.severity), spec.trace
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
         if log.population is None:
@@ -243,8 +231,8 @@ def replay(spec: Failures, cluster: Cluster, useful_time_s: float) -> TraceRepla
             "a mean time between failures needs a later one"
         )
     if of_the_job:
-        return TraceReplay(log, cluster, path, useful_time_s, spec.severity)
-    return Resampled(log, cluster, path, spec.severity)
+        return TraceReplay(log, spec, cluster, useful_time_s)
+    return Resampled(log, spec, cluster)
 
 
 def _read(source: LogSource) -> FailureLog:

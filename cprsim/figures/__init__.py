@@ -21,9 +21,8 @@ from cprsim.basics.files import check_writable
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.figures.bars import breakdown, failures_by_cause, fleet_breakdown
-from cprsim.figures.look import look
 from cprsim.figures.sheet import without_words
-from cprsim.figures.style import styled, with_dark
+from cprsim.figures.style import look, styled, with_dark
 
 __all__ = [
     "FIGURES",

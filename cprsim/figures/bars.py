@@ -28,20 +28,21 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     Its two axes are the overhead and the updates lost, with x as a share (1 is 100 %) over policies
     0, 1, ... downwards.
 
-    Parameters
-    ----------
-    summary
-        A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
-        overhead, retrained or not, and its causes are shares of the useful training time,
-        `updates_lost` is one of all updates.
+    `summary`: a row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in
+    seconds; the overhead, retrained or not, and its causes are shares of the useful training time,
+    `updates_lost` is one of all updates.
     """
     causes = causes_in(summary, 0.0)
     lossy = summary["updates_lost"] > NOTHING
-    rows = np.arange(len(summary))
+    rows, names = np.arange(len(summary)), [*map(str, summary.index)]
     sheet = Sheet(2, width_ratios=(1.9, 1))
     time, learning = sheet.axes
-    names = [*map(str, summary.index)]
-    row_in = marks.name_rows(time, names, _recovery_facts(summary), 0.5 if lossy.any() else 0.42)
+    every = [format_duration(each) for each in summary["interval_s"]]
+    facts = [
+        f"{recovery} recovery, " + ("never saves" if each == "never" else f"saves every {each}")
+        for recovery, each in zip(summary["recovery"], every, strict=True)
+    ]
+    row_in = marks.name_rows(time, names, facts, 0.5 if lossy.any() else 0.42)
     marks.name_rows(learning, names if sheet.narrow else [""] * len(names))
     for axes, measure in ((time, "overhead"), (learning, "updates_lost")):
         ends = summary.filter(regex=f"^{measure}(_high|_retrained|_retrained_high)?$")
@@ -49,14 +50,13 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     parts = marks.stack(time, summary, causes, 0.44)
     # A value has room in a wide part, left of the whisker.
     room = _VALUE[sheet.narrow] * time.get_xlim()[1]
-    before = summary["overhead_low"].fillna(np.inf).to_numpy() - room / 2
+    before = summary["overhead_low"].fillna(np.inf) - room / 2
     for cause, part in zip(causes, parts, strict=True):
-        pairs = zip(part, before, strict=True)
-        wide = [bar.get_width() > room and bar.get_center()[0] < end for bar, end in pairs]
-        texts = np.where(wide, [percent(share) for share in summary[cause]], "")
-        look: dict[str, Any] = {"size": style.small_pt()}
-        look["color"] = style.ink_on(style.cause_colour(cause))
-        time.bar_label(part, texts.tolist(), label_type="center", **look)
+        middle = summary[causes[: causes.index(cause)]].sum(axis=1) + summary[cause] / 2
+        wide = (summary[cause] > room) & (middle < before)
+        texts = [percent(share) * here for share, here in zip(summary[cause], wide, strict=True)]
+        ink = style.ink_on(style.cause_colour(cause))
+        time.bar_label(part, texts, label_type="center", size="small", color=ink)
     _values(time, rows, summary, "overhead", "0 %")
     colour, y, again = style.LEARNING_COLOUR, rows[lossy] + _BELOW, summary[lossy]
     time.barh(y, again["overhead"], _SLIM, color=style.paler(colour, 0.6))
@@ -66,11 +66,20 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     _values(learning, rows, summary, "updates_lost", "none")
     time.set(title="Time lost", xlabel="% of useful training time, by cause")
     learning.set(title="Updates lost", xlabel="% of updates lost for good")
-    sheet.key("above")
     notes = ["Grey, below a bar: if every lost update were trained again"] * bool(lossy.any())
     if any("±" in text.get_text() for axes in sheet.axes for text in axes.texts):
         notes.append("±: 95 % confidence interval of the mean")
-    return sheet.done(breakdown_finding(summary), title, notes, row_in * len(summary))
+    return sheet.done(breakdown_finding(summary), title, notes, row_in * len(rows), "above")
+
+
+def _values(
+    axes: Axes, at: Any, rows: pd.DataFrame, measure: str, zero: str = "", **look: Any
+) -> None:
+    """Write means and half their intervals beyond bars, and draw whiskers."""
+    halves = rows[f"{measure}_high"] - rows[measure]
+    pairs = zip(rows[measure], halves, strict=True)
+    texts = [percent(mean, half) if mean > NOTHING else zero for mean, half in pairs]
+    marks.write(axes, at, rows[measure], texts, marks.errors(rows, measure), **look)
 
 
 def breakdown_finding(summary: pd.DataFrame) -> str:
@@ -99,30 +108,6 @@ def breakdown_finding(summary: pd.DataFrame) -> str:
     return f"No policy is clearly the least of {among}; {worst}"
 
 
-def _recovery_facts(summary: pd.DataFrame) -> list[str]:
-    """Return what each policy does, in small letters."""
-    facts = []
-    for recovery, interval_s in zip(summary["recovery"], summary["interval_s"], strict=True):
-        every = format_duration(interval_s)
-        saves = "never saves" if every == "never" else f"saves every {every}"
-        facts.append(f"{recovery} recovery, {saves}")
-    return facts
-
-
-def _values(
-    axes: Axes, at: Any, rows: pd.DataFrame, measure: str, zero: str = "", **look: Any
-) -> None:
-    """Write means and half their intervals beyond bars, and draw whiskers."""
-    mean, low, high = (rows[f"{measure}{end}"].to_numpy(float) for end in ("", "_low", "_high"))
-    texts = [
-        percent(each, half) if each > NOTHING else zero
-        for each, half in zip(mean, high - mean, strict=True)
-    ]
-    there = mean > NOTHING
-    interval = np.where(there, low, mean), np.where(there, high, mean)
-    marks.write(axes, at, mean, texts, interval, **look)
-
-
 def causes_in(table: pd.DataFrame, nothing: float = NOTHING) -> list[str]:
     """Return the causes that there are in a table, in the order of the bars."""
     return [cause for cause in CAUSE_LABELS if (table[cause] > nothing).any()]
@@ -135,10 +120,7 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
     A bar a cause, the dearest first: until its failures are noticed, waiting, starts, loads, and
     lost training.
 
-    Parameters
-    ----------
-    table
-        As `cprsim.runs.by_cause.by_cause` has it; shares of the useful time.
+    `table`: as `cprsim.runs.by_cause.by_cause` has it; shares of the useful time.
     """
     policy = str(table["policy"].iloc[0])
     rows = table[table["policy"] == policy]
@@ -151,12 +133,17 @@ def failures_by_cause(table: pd.DataFrame, title: str = "", *, ax: Axes | None =
     (axes,) = sheet.axes
     facts = [f"{count:.3g} failures a job" for count in rows["failures"]]
     row_in = marks.name_rows(axes, [*map(str, rows["cause"])], facts)
+    _stacked(axes, rows, [part for part in FAILURE_COSTS if (rows[part] > 0).any()], 0.5)
     marks.reach(axes, float(rows["overhead"].max()))
-    marks.stack(axes, rows, [part for part in FAILURE_COSTS if (rows[part] > 0).any()], 0.5)
-    marks.write(axes, range(len(rows)), rows["overhead"], [*map(percent, rows["overhead"])])
     axes.set_xlabel("what failures cost, % of useful training time")
-    sheet.key("above")
-    return sheet.done(finding, title, height_in=row_in * len(rows))
+    return sheet.done(finding, title, (), row_in * len(rows), "above")
+
+
+def _stacked(axes: Axes, rows: pd.DataFrame, causes: list[str], thickness: float) -> None:
+    """Draw bars by cause, and write their sums."""
+    whole = rows[causes].sum(axis=1)
+    marks.stack(axes, rows, causes, thickness)
+    marks.write(axes, range(len(rows)), whole, [*map(percent, whole)])
 
 
 _MOST_PANELS: Final = 3  # panels side by side
@@ -168,25 +155,19 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
 
     Axes for each policy, in the table's order: shares (1 is 100 %), a row a percentile.
 
-    Parameters
-    ----------
-    table
-        A row a policy and percentile, as in `cprsim.runs.fleet_result.FleetResult.percentiles`:
-        `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
-        over the jobs around it.
+    `table`: a row a policy and percentile, as in
+    `cprsim.runs.fleet_result.FleetResult.percentiles`: `percentile` of the policy's jobs by
+    overhead, and causes as shares of useful time, means over the jobs around it.
     """
     policies, causes = list(table["policy"].unique()), causes_in(table, 0.0)
-    totals = table[causes].sum(axis=1)
+    most = float(table[causes].sum(axis=1).max())
     sheet = Sheet(len(policies), min(len(policies), _MOST_PANELS))
     for axes, policy in zip(sheet.axes, policies, strict=True):
         rows = table[table["policy"] == policy]
-        whole = rows[causes].sum(axis=1)
         row_in = marks.name_rows(axes, [f"P{each:g}" for each in rows["percentile"]])
-        marks.reach(axes, float(totals.max()))
-        marks.stack(axes, rows, causes, 0.62)
-        marks.write(axes, range(len(rows)), whole, [*map(percent, whole)])
+        _stacked(axes, rows, causes, 0.62)
+        marks.reach(axes, most)
         axes.set(title=wrapped(str(policy), 24), xlabel="% of useful training time")
-    sheet.key("above")
     note = (
         "P90: the jobs with more overhead than 90 % of all under that policy; means over the "
         "jobs within one percentile of all around"
@@ -197,7 +178,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     (low, high), (first, last) = whole.iloc[[0, -1]], rows["percentile"].iloc[[0, -1]]
     finding = f"Under {policies[0]}, the job at P{last:g} loses {percent(high)} of its time"
     finding += f", that at P{first:g} {percent(low)}" * bool(first < last)
-    return sheet.done(finding, title, [note], row_in * len(rows))
+    return sheet.done(finding, title, [note], row_in * len(rows), "above")
 
 
 _LADDER_NOTE: Final = (
@@ -213,13 +194,10 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
     Its axes are the levers one after the other, and each alone; x as a share of the wall clock (1
     is 100 %), y the levers 0, 1, ... downwards, 0 being the job as it is.
 
-    Parameters
-    ----------
-    table
-        A row a lever and `way` of pulling it: `"together"`, after all levers above it, first the
-        job without any, and `"alone"`, but for that. `lever` is its name, `sets` what it sets;
-        `ett` is the share of the wall clock that is training that counts, a column a cause that
-        which is lost, `updates_lost` the share of all updates.
+    `table`: a row a lever and `way` of pulling it: `"together"`, after all levers above it, first
+    the job without any, and `"alone"`, but for that. `lever` is its name, `sets` what it sets;
+    `ett` is the share of the wall clock that is training that counts, a column a cause that which
+    is lost, `updates_lost` the share of all updates.
     """
     together, alone = (table[table["way"] == way] for way in ("together", "alone"))
     causes, sheet = causes_in(table), Sheet(2)
@@ -230,9 +208,10 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         ("Each alone", alone, alone["ett"] - first),
     )
     for i, (axes, (heading, shown, gains)) in enumerate(zip(sheet.axes, panels, strict=True)):
-        named = i == 0 or sheet.narrow
-        own = names if named else [""] * len(names)
-        row_in = marks.name_rows(axes, own, sets if named else (), row_in)
+        if i == 0 or sheet.narrow:
+            row_in = marks.name_rows(axes, names, sets, row_in)
+        else:
+            marks.name_rows(axes, [""] * len(names))
         marks.reach(axes, float(1 - table["ett"].min()))
         marks.stack(axes, shown, causes, 0.36, i)
         at = np.arange(i, len(names))
@@ -240,14 +219,14 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         texts = [percent(ett) + more for ett, more in zip(shown["ett"], points, strict=True)]
         on_paper = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.6}
         marks.write(axes, at, 1 - shown["ett"], texts, bbox=on_paper)
-        lossy = np.flatnonzero(shown["updates_lost"] > NOTHING)
-        lost = [f"loses {percent(each)} of the updates" for each in shown["updates_lost"]]
-        look: dict[str, Any] = {"color": style.FAINT_INK, "weight": "normal"}
-        marks.write(axes, at[lossy] + 0.32, 0.0 * at[lossy], [lost[j] for j in lossy], **look)
+        lossy = (shown["updates_lost"] > NOTHING).to_numpy()
+        lost = [f"loses {percent(each)} of the updates" for each in shown["updates_lost"][lossy]]
+        faint: style.Look = {"color": style.FAINT_INK, "weight": "normal"}
+        marks.write(axes, at[lossy] + 0.32, np.zeros(len(lost)), lost, **faint)
         axes.set(title=heading, xlabel="time lost, % of the wall clock")
-    marks.limit(sheet.axes[1], 1 - first)
-    sheet.key("above")
-    return sheet.done(ladder_finding(table), title, [_LADDER_NOTE], row_in * len(names))
+    sheet.axes[1].axvline(1 - first, **marks.LIMIT)
+    finding = ladder_finding(table)
+    return sheet.done(finding, title, [_LADDER_NOTE], row_in * len(names), "above")
 
 
 def ladder_finding(table: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.typing import ColorType
 
@@ -18,7 +18,6 @@ from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import NOTHING, duration, number, percent, short, wrapped
 
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
-#: Verdicts without a best policy: their colour, and what they mean.
 #: What a point without a best policy has in its place: colour and text.
 _WITHOUT: Final = {
     "none": ("#EDEDED", "no policy meets the limits"),
@@ -67,19 +66,11 @@ def phase(
     rival that isn't surely worse, if there is one. In it, where there is room, how often to save
     and the margin over the next best, in points.
 
-    Parameters
-    ----------
-    table
-        A row a cell, as `cprsim.Sweep.best` gives them: `policy`, `interval_s`, `margin`,
-        `verdict`, `why`, `rivals` and `same_as`, and the columns that `axes` names.
-    axes
-        What is varied, and its column: the horizontal axis, then the vertical one if there are two.
-    systems
-        The system of each policy that was compared, which gives its colour.
-    among
-        Which candidates count, in words; all if empty.
-    to_do
-        How many points are still to be done.
+    `table`: a row a cell, as `cprsim.Sweep.best` gives them: `policy`, `interval_s`, `margin`,
+    `verdict`, `why`, `rivals` and `same_as`, and the columns that `axes` names. `axes`: what is
+    varied, and its column: the horizontal axis, then the vertical one if there are two. `systems`:
+    the system of each policy that was compared, which gives its colour. `among`: which candidates
+    count, in words; all if empty. `to_do`: how many points are still to be done.
 
     Raises
     ------
@@ -88,17 +79,32 @@ def phase(
     """
     if table.empty:
         raise UsageError("figure phase: no point is finished; give the sweep's command again")
-    colours = style.policy_colours(systems)
+    # Which of a policy's own choices is better is no question of the policy.
+    decided = (table["verdict"] != "undecided") | (table["why"] == "margin")
+    table = table.assign(sure=decided & (table["rivals"].map(len) == 0))
+    colours, cells = style.policy_colours(systems), table.to_dict("records")
     sheet = Sheet(ax=ax)
     (panel,) = sheet.axes
     (across, x), *rest = (_values(name, table[column]) for name, column in axes.items())
     below, y = rest[0] if rest else ([""], np.zeros(len(table), np.intp))
+    _panel(panel, across, below)
     words = [_WORDS.get(name, name) for name in axes]
-    _panel(panel, across, below if rest else [""])
     panel.set(xlabel=words[0], ylabel=words[1] if rest else "")
-    written = _cells(panel, table.to_dict("records"), x, y, colours)
+    written = 0.7 * style.size_in()[0] / len(across) > 0.6 and len(below) <= 18
+    faces = [_face(cell, colours) for cell in cells]
+    ground = np.zeros((len(below), len(across), 4))  # transparent where nothing is
+    ground[y, x] = faces
+    corners = (np.arange(n + 1) - 0.5 for n in (len(across), len(below)))
+    panel.pcolormesh(*corners, ground, edgecolor="white", linewidth=1.0)
+    for left, bottom, face, cell in zip(x, y, faces, cells, strict=True):
+        if cell["rivals"]:
+            hatched: style.Look = {"hatch": "////", "edgecolor": colours[cell["rivals"][0]]}
+            for look in ({**hatched, "linewidth": 0}, {"edgecolor": "white", "linewidth": 1.0}):
+                panel.bar(left, 1, 1, bottom - 0.5, fill=False, **look)
+        if written:
+            over_hatching = {"facecolor": face, "edgecolor": "none", "pad": 0.5}
+            _write(panel, left, bottom, _words(cell), face, bbox=over_hatching, linespacing=1.1)
     _key(panel, table, colours)
-    sheet.key()
     notes = [f"Colour: the policy with the least mean overhead{among and ', '}{among}"]
     if written:
         notes.append(
@@ -107,9 +113,9 @@ def phase(
         )
     if any(table["rivals"]) or "undecided" in set(table["verdict"]):
         notes.append("Pale: not surely the best; hatched in the colour of a rival")
-    left = f"{counted(to_do, 'point')} still to be done" if to_do else ""
+    left_over = f"{counted(to_do, 'point')} still to be done" if to_do else ""
     height_in = float(np.clip(0.36 * len(below), 1.4, 4.6)) if rest else 0.55
-    about = "; ".join(filter(None, (title, left)))
+    about = "; ".join(filter(None, (title, left_over)))
     return sheet.done(_finding(table, bool(to_do)), about, notes, height_in)
 
 
@@ -119,8 +125,8 @@ def _panel(axes: Axes, across: list[str], below: list[str], most: int = 0) -> No
     `most`: how many names have room across; estimated if not given.
     """
     axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(below) - 0.5))
-    ticks.show(axes.xaxis, dict(enumerate(across)), most=most)
-    ticks.show(axes.yaxis, {i: name for i, name in enumerate(below) if name}, most=15)
+    ticks.show(axes.xaxis, [dict(enumerate(across))], most)
+    ticks.show(axes.yaxis, [{i: name for i, name in enumerate(below) if name}], 15)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -137,58 +143,29 @@ def _values(key: str, column: "pd.Series[Any]") -> tuple[list[str], Any]:
 
 def _finding(table: pd.DataFrame, is_part: bool) -> str:
     """Say which policy is best most often, how often surely, and what it loses."""
-    best = table[table["policy"].notna() & ~table["verdict"].isin([*_WITHOUT])]
+    best = table[~table["verdict"].isin([*_WITHOUT])]
     if best.empty:
         return ""
-    counts = best["policy"].value_counts()
-    name, count = str(counts.index[0]), int(counts.iloc[0])
-    sure = sum(_is_sure(row) for row in best[best["policy"] == name].to_dict("records"))
-    everywhere = count == len(table) and not is_part
-    where = "everywhere" if everywhere else f"in {count} of {counted(len(table), 'cell')}"
-    surely = "surely" if sure == count else f"surely in {sure or 'none'}"
-    lost = float(best.loc[best["policy"] == name, "updates_lost"].max())
+    name = best["policy"].value_counts().index[0]
+    own = best[best["policy"] == name]
+    everywhere = len(own) == len(table) and not is_part
+    where = "everywhere" if everywhere else f"in {len(own)} of {counted(len(table), 'cell')}"
+    surely = "surely" if own["sure"].all() else f"surely in {own['sure'].sum() or 'none'}"
+    lost = float(own["updates_lost"].max())
     but = f", but loses up to {percent(lost)} of the updates" if lost > NOTHING else ""
     return f"{name} has the least overhead {where}, {surely}{but}"
 
 
 def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
     if row["verdict"] in _WITHOUT:
-        return _WITHOUT[row["verdict"]][0]
-    colour = colours[row["policy"]]
-    return to_rgb(colour) if _is_sure(row) else style.paler(colour, _PALE)
+        return to_rgba(_WITHOUT[row["verdict"]][0])
+    return to_rgba(style.paler(colours[row["policy"]], 0.0 if row["sure"] else _PALE))
 
 
-def _is_sure(row: Mapping[Any, Any]) -> bool:
-    """Return whether the policy is the best, with whichever of its choices."""
-    return not row["rivals"] and (row["verdict"] != "undecided" or row["why"] == "margin")
-
-
-def _cells(
-    axes: Axes, rows: list[dict[Any, Any]], x: Any, y: Any, colours: Mapping[str, str]
-) -> bool:
-    """Draw the cells; return whether there is room for words in them."""
-    count, rows_of_cells = int(x.max()) + 1, int(y.max()) + 1
-    faces = [_face(row, colours) for row in rows]
-    colour = np.zeros((rows_of_cells, count, 4))  # transparent where nothing is
-    colour[y, x] = [to_rgba(face) for face in faces]
-    corners = (np.arange(n + 1) - 0.5 for n in (count, rows_of_cells))
-    axes.pcolormesh(*corners, colour, edgecolor="white", linewidth=1.0)
-    room = 0.7 * style.size_in()[0] / count > 0.6 and rows_of_cells <= 18
-    look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
-    for left, bottom, face, row in zip(x, y, faces, rows, strict=True):
-        if row["rivals"]:
-            rival: dict[str, Any] = {
-                "edgecolor": colours[row["rivals"][0]],
-                "hatch": "////",
-                "linewidth": 0,
-            }
-            axes.bar(left, 1, 1, bottom - 0.5, fill=False, **rival)
-            axes.bar(left, 1, 1, bottom - 0.5, fill=False, edgecolor="white", linewidth=1.0)
-        if room:
-            ground = {"facecolor": face, "edgecolor": "none", "pad": 0.5}  # over the hatching
-            ink, text = style.ink_on(face), _words(row)
-            axes.text(left, bottom, text, size=style.small_pt(), color=ink, bbox=ground, **look)
-    return room
+def _write(axes: Axes, x: float, y: float, text: str, face: ColorType, **look: Any) -> None:
+    """Write into a cell."""
+    middle: style.Look = {"ha": "center", "va": "center", "size": "small"}
+    axes.text(x, y, text, color=style.ink_on(face), **middle, **look)
 
 
 def _words(row: Mapping[Any, Any]) -> str:
@@ -202,27 +179,25 @@ def _words(row: Mapping[Any, Any]) -> str:
 
 
 def _key(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
-    """Say what each colour is, and where it is best."""
-    entries = {name: (colour, _facts(table, name)) for name, colour in colours.items()}
+    """Say what each colour is, and in how many cells it is best; not what is nowhere."""
+    entries = {}
+    for name, colour in colours.items():
+        best = table[table["policy"] == name]
+        ties = sum(name in rivals[:1] for rivals in table["rivals"])
+        if len(best):
+            sure = int(best["sure"].sum())
+            surely = "" if sure == len(best) else f" ({sure} surely)"
+            same = set.intersection(*map(set, best["same_as"]))
+            as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
+            entries[f"{name}: best in {len(best)} of {len(table)}{surely}{as_well}"] = colour
+        elif ties:
+            entries[f"{name}: nearest rival in {ties}"] = colour
     for verdict, (colour, words) in _WITHOUT.items():
         count = int((table["verdict"] == verdict).sum())
-        entries[verdict] = colour, f"{words}: {count} of {len(table)}" if count else ""
-    for name, (colour, facts) in entries.items():
-        if facts:
-            axes.scatter([], [], 64, color=colour, marker="s", label=f"{name}: {facts}")
-
-
-def _facts(table: pd.DataFrame, policy: str) -> str:
-    """Say in how many cells a policy is best; empty if its colour is nowhere."""
-    best = table[table["policy"] == policy]
-    if best.empty:
-        ties = sum(policy in rivals[:1] for rivals in table["rivals"])
-        return f"nearest rival in {ties}" if ties else ""
-    clear = sum(map(_is_sure, best.to_dict("records")))
-    surely = "" if clear == len(best) else f" ({clear} surely)"
-    same = set.intersection(*(set(names) for names in best["same_as"]))
-    as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
-    return f"best in {len(best)} of {len(table)}{surely}{as_well}"
+        if count:
+            entries[f"{verdict}: {words}: {count} of {len(table)}"] = colour
+    for label, colour in entries.items():
+        axes.scatter([], [], 64, color=colour, marker="s", label=label)
 
 
 _FACTORS: Final = {0.25: "× 1/4", 0.5: "× 1/2", 1: "as it is"}
@@ -246,18 +221,9 @@ def robust(
     A row an input, a cell for each factor, with the colour of the best policy there. In the cell is
     the value of the input and what the choice loses, in points, unless that is nothing.
 
-    Parameters
-    ----------
-    table
-        As `cprsim.advice.robustness.Robustness.table` has it; losses are shares of `base`.
-    choice
-        The recommended policy.
-    within
-        What is no loss.
-    systems
-        Of each policy, which gives its colour; grey without.
-    base
-        What losses are shares of.
+    `table`: as `cprsim.advice.robustness.Robustness.table` has it; losses are shares of `base`.
+    `choice`: the recommended policy. `within`: what is no loss. `systems`: of each policy, which
+    gives its colour; grey without. `base`: what losses are shares of.
     """
     names = dict.fromkeys(name for name in (choice, *table["least"]) if name)
     colours = style.policy_colours({name: systems.get(name, "") for name in names})
@@ -268,7 +234,6 @@ def robust(
     letters = 12 if sheet.narrow else 24
     _panel(axes, above, [wrapped(name, letters) for name in levers], len(above))
     axes.invert_yaxis()
-    small: dict[str, Any] = {"ha": "center", "va": "center", "size": style.small_pt()}
     for name, colour in [*colours.items(), ("", _NO_ONE)]:
         best = table[table["least"] == name]
         face = style.paler(colour, _PALE_CELL)
@@ -277,19 +242,23 @@ def robust(
         if len(best):
             label = f"{words}: best in {len(best)} of {len(table)}"
             axes.bar(x, 1, 1, y - 0.5, color=face, edgecolor="white", label=label)
-        ink = style.ink_on(face)
         for at, below, (_, row) in zip(x, y, best.iterrows(), strict=True):
             value, loses = str(row["value"]).removeprefix("a save in "), _loses(row)
-            axes.text(at, below - 0.2 * bool(loses), value, color=ink, **small)
-            axes.text(at, below + 0.22, loses, color=ink, weight="bold", **small)
-    sheet.key()
+            _write(axes, at, below - 0.2 * bool(loses), value, face)
+            _write(axes, at, below + 0.22, loses, face, weight="bold")
     notes = [
         f"In a cell: the input, and what {choice} loses there compared with the best policy, "
         f"in points of {base}; nothing where it is the best or within {100 * within:g} points"
     ]
     if not table["sure"].all():
         notes.append("?: not sure, as the 95 % interval leaves it open")
-    return sheet.done(_holds(table, choice, within), title, notes, 0.34 * len(levers))
+    holds = table["holds"].to_numpy(dtype=bool)
+    where = "all" if holds.all() else f"{holds.sum()} of"
+    finding = (
+        f"{choice} is the best, or within {100 * within:g} points, in {where} {len(holds)} jobs"
+    )
+    finding += "" if table["sure"][holds].all() else ", not surely in all of these"
+    return sheet.done(finding, title, notes, 0.34 * len(levers))
 
 
 def points(loss: float) -> str:
@@ -298,15 +267,6 @@ def points(loss: float) -> str:
     if value < 100 * NOTHING:
         return "0 pt"
     return f"{value:.2g} pt" if value >= 0.01 else "<0.01 pt"
-
-
-def _holds(table: pd.DataFrame, choice: str, within: float) -> str:
-    """Say in how many jobs the choice is the best, or loses no more than doesn't matter."""
-    holds = table["holds"].to_numpy(dtype=bool)
-    where = "all" if holds.all() else f"{holds.sum()} of"
-    may = "" if table["sure"][holds].all() else ", not surely in all of these"
-    near = f"is the best, or within {100 * within:g} points"
-    return f"{choice} {near}, in {where} {len(holds)} jobs{may}"
 
 
 def _loses(row: "pd.Series[Any]") -> str:

@@ -1,7 +1,7 @@
 """Curves of overhead: against servers, failures, intervals, accepted losses and model sizes."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -30,13 +30,10 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
 
     With axes for each model: servers over overhead as a share, both log.
 
-    Parameters
-    ----------
-    table
-        A row a model, number of servers and policy: `model`, one of `MODELS`; `servers`; `policy`
-        and its `system`; `first_order`, the overhead in closed form; `overhead` as simulated, with
-        its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
-        time.
+    `table`: a row a model, number of servers and policy: `model`, one of `MODELS`; `servers`;
+    `policy` and its `system`; `first_order`, the overhead in closed form; `overhead` as simulated,
+    with its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
+    time.
     """
     return _estimates(table, title, "model", "servers", MODELS, "servers")
 
@@ -46,11 +43,8 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
 
     With two axes over overhead as a share, log: failures, log, and the share of servers.
 
-    Parameters
-    ----------
-    table
-        A row a point and policy: `varied`, `"failures"` or `"share"`; `value` of that, a number of
-        failures or a share; the other columns are those of `scaling`.
+    `table`: a row a point and policy: `varied`, `"failures"` or `"share"`; `value` of that, a
+    number of failures or a share; the other columns are those of `scaling`.
     """
     return _estimates(table, title, "varied", "value", _VARIED, "failures")
 
@@ -80,30 +74,23 @@ def _estimates(
             names = {value: number(value) for value in values}
             ticks.scale(axes.xaxis, ticks.log_limits(values, 2), label, names, log=10)
         axes.set_title(heading)
-        ends = []
         for policy, system, own in marks.by_policy(rows):
             axes.plot(own[x], own["first_order"], **marks.line(system))
-            marks.with_whiskers(axes, own, x, "overhead", marks.points(system))
-            ends.append((own[x].iloc[-1], own["overhead"].iloc[-1], policy, system))
-        if sheet.narrow or axes is sheet.axes[-1]:
-            marks.name_ends(axes, ends)
+            look = marks.points(system) | {"label": policy}
+            marks.with_whiskers(axes, own, x, "overhead", look)
+    # How overhead grows in the first panel, under the policies that end highest and lowest.
+    rows, finding = table[table[by] == next(iter(panels))], ""
+    means = rows.pivot_table(values="overhead", index=x, columns="policy", sort=False).sort_index()
+    if len(means) > 1:
+        first, last = means.iloc[0], means.iloc[-1]
+        grown = [
+            f"from {percent(first[name])} to {percent(last[name])} under {name}"
+            for name in dict.fromkeys((str(last.idxmax()), str(last.idxmin())))
+        ]
+        ends = f"From {means.index[0]:,g} to {means.index[-1]:,g} {noun}"
+        finding = f"{ends}, overhead goes {', '.join(grown)}"
     note = "Lines: closed form, to first order; points: simulated, 95 % interval"
-    first = table[table[by] == next(iter(panels))]
-    return sheet.done(_growth(first, x, noun), title, [note], 2.3)
-
-
-def _growth(rows: pd.DataFrame, x: str, noun: str) -> str:
-    """Say how overhead grows under the policies that end highest and lowest."""
-    first, last = rows[x].min(), rows[x].max()
-    if not first < last:
-        return ""
-    means = rows.pivot_table(values="overhead", index=x, columns="policy", sort=False)
-    there = means.loc[last]
-    grown = [
-        f"from {percent(means.loc[first, name])} to {percent(there[name])} under {name}"
-        for name in dict.fromkeys((there.idxmax(), there.idxmin()))
-    ]
-    return f"From {first:,g} to {last:,g} {noun}, overhead goes {', '.join(grown)}"
+    return sheet.done(finding, title, [note], 2.3, "below")
 
 
 _RING: Final = {"marker": "o", "markersize": 9.0, "markeredgewidth": 1.2, "markerfacecolor": "none"}
@@ -121,14 +108,11 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
 
     Its axes are log: seconds between two saves over overhead as a share.
 
-    Parameters
-    ----------
-    table
-        A row an interval and system: `interval_s`, seconds; `system`; `closed_form`, its expected
-        overhead; `overhead` as simulated with its 95 % interval `overhead_low` to `overhead_high`,
-        not a number where none was simulated; `chosen`, whether that system chooses this interval,
-        and `best`, whether it is where full recovery's closed form is least.
-        Overheads are shares of the useful time.
+    `table`: a row an interval and system: `interval_s`, seconds; `system`; `closed_form`, its
+    expected overhead; `overhead` as simulated with its 95 % interval `overhead_low` to
+    `overhead_high`, not a number where none was simulated; `chosen`, whether that system chooses
+    this interval, and `best`, whether it is where full recovery's closed form is least. Overheads
+    are shares of the useful time.
     """
     sheet = Sheet(ax=ax, y=marks.OVERHEAD)
     (axes,) = sheet.axes
@@ -136,7 +120,7 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
     marks.log_shares([axes], rows[["closed_form", "overhead"]])
     limits = ticks.log_limits(rows["interval_s"], 6)
     ticks.scale(axes.xaxis, limits, "time between two saves", ticks.durations, log=10)
-    ringed: list[tuple[str, dict[str, Any], pd.DataFrame]] = []
+    ringed = []
     for name in table["system"].unique():
         each = rows[rows["system"] == name]
         words, rule = _RULES[name]
@@ -144,28 +128,20 @@ def interval(table: pd.DataFrame, title: str = "", *, ax: Axes | None = None) ->
         seen = each[each["overhead"].notna()]
         marks.with_whiskers(axes, seen, "interval_s", "overhead", marks.points(name))
         ringed.append((rule, marks.points(name) | _RING, each[each["chosen"]]))
-    ringed.append(("least of the closed form", marks.points("full") | _STAR, rows[rows["best"]]))
-    for words, look, at in ringed:
-        for interval_s, overhead in zip(at["interval_s"], at["closed_form"], strict=True):
+    best = rows[rows["best"]]
+    ringed.append(("least of the closed form", marks.points("full") | _STAR, best))
+    for words, look, some in ringed:
+        for interval_s, overhead in zip(some["interval_s"], some["closed_form"], strict=True):
             label = f"{words}: {format_duration(interval_s)}"
             axes.plot(interval_s, overhead, zorder=5, label=label, **look)
-    sheet.key()
     note = (
         "Lines: closed form; a step: one save less. Points: simulated, 95 % interval, "
         "exponential failures"
     )
-    return sheet.done(_least_interval(table), title, [note])
-
-
-def _least_interval(table: pd.DataFrame) -> str:
-    """Say where full recovery has its least, and what the interval that is chosen loses."""
-    full = table[table["system"] == "full"]
-    (least,) = full[full["best"]].to_dict("records")
-    said = (
-        f"Full recovery is at its least, {percent(least['closed_form'])}, with a save "
-        f"every {format_duration(least['interval_s'])}"
-    )
-    return "; as chosen, ".join([said, *map(percent, full.loc[full["chosen"], "closed_form"])])
+    least, every = percent(best["closed_form"].iloc[0]), format_duration(best["interval_s"].iloc[0])
+    finding = f"Full recovery is at its least, {least}, with a save every {every}"
+    chosen = rows.loc[rows["chosen"] & (rows["system"] == "full"), "closed_form"]
+    return sheet.done("; as chosen, ".join([finding, *map(percent, chosen)]), title, [note])
 
 
 #: How lost learning is counted, in the order of the panels: title, and what x is.
@@ -184,18 +160,15 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
     over overhead as a share, log, all with the same limits. A policy that loses nothing at any
     point is a dashed level at its least overhead.
 
-    Parameters
-    ----------
-    table
-        A row a point and policy: `policy`, its `system`; `overhead`, a share of the useful time;
-        `pls` and `updates_lost`, shares of what is learned; each of the three with its 95 %
-        interval, `_low` to `_high`. Where there is a column `circumstances`, values of
-        what is `varied` other than choices, each of them has a row of panels: points of different
-        ones are never in the same.
+    `table`: a row a point and policy: `policy`, its `system`; `overhead`, a share of the useful
+    time; `pls` and `updates_lost`, shares of what is learned; each of the three with its 95 %
+    interval, `_low` to `_high`. Where there is a column `circumstances`, values of what is `varied`
+    other than choices, each of them has a row of panels: points of different ones are never in the
+    same.
     """
     if "circumstances" not in table or table["circumstances"].nunique() == 1:
         table = table.assign(circumstances="", varied="")
-    found = table["circumstances"].unique()
+    found, varied = table["circumstances"].unique(), table["varied"].iloc[0]
     kept = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), _MOST_ROWS)).astype(int))]
     several = len(kept) > 1
     shown = table[table["circumstances"].isin(kept)]
@@ -206,35 +179,34 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
     for axes, (name, loss) in zip(sheet.axes, panels, strict=True):
         heading, label = LOSSES[loss]
         ticks.scale(axes.xaxis, limits, label, ticks.shares, log=10)
-        axes.set_title(heading + f"\n{table['varied'].iloc[0]} = {name}" * several)
+        axes.set_title(heading + f"\n{varied} = {name}" * several)
         for policy, system, rows in marks.by_policy(shown[shown["circumstances"] == name]):
             if (rows[[*LOSSES]] > NOTHING).any(axis=None):
                 lossy = rows[rows[loss] > NOTHING].sort_values(loss)
-                look: dict[str, Any] = marks.points(system) | marks.line(system)
-                marks.with_whiskers(axes, lossy, loss, "overhead", look | {"label": policy})
+                look = marks.points(system) | marks.line(system) | {"label": policy}
+                marks.with_whiskers(axes, lossy, loss, "overhead", look)
             else:
-                least, label = rows["overhead"].min(), f"{policy}: loses nothing"
-                axes.axhline(least, label=label, **marks.line(system, 1))
-    sheet.key()
+                level = marks.line(system, 1) | {"label": f"{policy}: loses nothing"}
+                axes.axhline(rows["overhead"].min(), **level)
     notes = [f"{len(kept)} of {len(found)} circumstances shown"] * (len(kept) < len(found))
     notes.append("Simulated, with 95 % intervals")
-    last = shown[shown["circumstances"] == kept[-1]]
-    where = f"At {table['varied'].iloc[0]} = {kept[-1]}, " * several
-    return sheet.done(where + _fastest(last), title, notes, 1.45 if several else 2.5)
+    finding = f"At {varied} = {kept[-1]}, " * several
+    finding += _fastest(shown[shown["circumstances"] == kept[-1]])
+    return sheet.done(finding, title, notes, 1.45 if several else 2.5)
 
 
 def _fastest(rows: pd.DataFrame) -> str:
     """Say what the fastest point loses, and the fastest that loses nothing; by the means."""
-    fastest = rows.iloc[int(rows["overhead"].argmin())]
-    said = f"{fastest['policy']} loses {percent(fastest['overhead'])} of the time"
-    if max(fastest["pls"], fastest["updates_lost"]) <= NOTHING:
+    rows = rows.sort_values("overhead", kind="stable")
+    safe = rows[(rows[[*LOSSES]] <= NOTHING).all(axis=1)]
+    first = rows.iloc[0]
+    said = f"{first['policy']} loses {percent(first['overhead'])} of the time"
+    if len(safe) and safe.index[0] == rows.index[0]:
         return f"{said} and no learning: none loses less time"
-    said += f" and {percent(fastest['updates_lost'])} of the updates"
-    keeps = rows[(rows[[*LOSSES]] <= NOTHING).all(axis=1)]
-    if keeps.empty:
-        return said
-    safe = keeps.iloc[int(keeps["overhead"].argmin())]
-    return f"{said}; {safe['policy']} loses {percent(safe['overhead'])} and none"
+    said += f" and {percent(first['updates_lost'])} of the updates"
+    if len(safe):
+        said += f"; {safe['policy'].iloc[0]} loses {percent(safe['overhead'].iloc[0])} and none"
+    return said
 
 
 _MEASURED: Final = "Lines: simulated. Hollow: as the paper measured it"
@@ -246,31 +218,26 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
 
     Its axes: gigabytes, log, over overhead as a share.
 
-    Parameters
-    ----------
-    table
-        A row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
-        `published` as the paper measured it, shares of the useful time.
+    `table`: a row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
+    `published` as the paper measured it, shares of the useful time.
     """
     sheet = Sheet(ax=ax)
     (axes,) = sheet.axes
     _size_axis(axes, table)
     most = 1.08 * float(table[["overhead", "published"]].to_numpy().max())
     ticks.scale(axes.yaxis, (0, most), marks.OVERHEAD, ticks.shares)
-    ends: dict[tuple[float, ...], tuple[list[str], str]] = {}  # lines that cover each other
-    for system, nth, policy, rows in _looks(table):
-        axes.plot(rows["size_gb"], rows["overhead"], **marks.line(system, nth))
+    names: dict[tuple[float, ...], list[str]] = {}  # of lines that cover each other
+    for _, _, policy, rows in _by_system(table):
+        names.setdefault(tuple(rows["overhead"]), []).append(policy)
+    for system, nth, _, rows in _by_system(table):
+        label = " and ".join(names.pop(tuple(rows["overhead"]), ["_"]))
+        axes.plot(rows["size_gb"], rows["overhead"], label=label, **marks.line(system, nth))
         axes.plot(rows["size_gb"], rows["published"], **marks.points(system, hollow=True))
-        ends.setdefault(tuple(rows["overhead"]), ([], system))[0].append(policy)
-    last_gb = float(table["size_gb"].max())
-    marks.name_ends(
-        axes, [(last_gb, line[-1], " and ".join(ns), system) for line, (ns, system) in ends.items()]
-    )
     where, least, most_of, there = _largest(table, "overhead")
     finding = f"{where}, {least} take{'s' * (not least.endswith('min'))} "
     finding += f"{percent(there[least])} of the time"
     finding += f", {most_of} {percent(there[most_of])}" * (least != most_of)
-    return sheet.done(finding, title, [_MEASURED])
+    return sheet.done(finding, title, [_MEASURED], key="below")
 
 
 @style.styled()
@@ -280,19 +247,16 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
     With axes for each policy that loads checkpoints (system `full`), each with all others:
     gigabytes over seconds, both log.
 
-    Parameters
-    ----------
-    table
-        A row a size and policy: `size_gb`; `policy`, its `system`; `best_s`, `recovery_s` and
-        `worst_s`, on average and at the ends, and the same as the paper measured them under
-        `published_best_s`, `published_s`, `published_worst_s`; seconds.
+    `table`: a row a size and policy: `size_gb`; `policy`, its `system`; `best_s`, `recovery_s` and
+    `worst_s`, on average and at the ends, and the same as the paper measured them under
+    `published_best_s`, `published_s`, `published_worst_s`; seconds.
     """
-    policies = _looks(table)
-    baselines = [each for each in policies if each[0] == "full"]
+    policies = [*_by_system(table)]
+    baselines = [(name, rows) for system, _, name, rows in policies if system == "full"]
     others = [each for each in policies if each[0] != "full"]
     sheet = Sheet(len(baselines), sharey=True, y="time to recover a lost server")
     limits = ticks.log_limits(table.filter(regex="_s$"), 6)
-    for axes, (_, _, name, own) in zip(sheet.axes, baselines, strict=True):
+    for axes, (name, own) in zip(sheet.axes, baselines, strict=True):
         axes.set_title(name.capitalize())
         ticks.scale(axes.yaxis, limits, "", ticks.durations, log=10)
         _size_axis(axes, table)
@@ -302,11 +266,10 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
             axes.plot(x, rows["recovery_s"], label=policy, **marks.line(system, nth))
             for column in ("published_best_s", "published_s", "published_worst_s"):
                 axes.plot(x, rows[column], **marks.points(system, hollow=True))
-    sheet.key("below")
     where, least, most, there = _largest(table, "recovery_s")
     finding = f"{where}, a server is back in {duration(there[least])} by {least}"
     finding += f", in {duration(there[most])} by {most}" * (least != most)
-    return sheet.done(finding, title, [_MEASURED, "Band: from best to worst"], 2.3)
+    return sheet.done(finding, title, [_MEASURED, "Band: from best to worst"], 2.3, "below")
 
 
 def _largest(table: pd.DataFrame, measure: str) -> tuple[str, str, str, "pd.Series[float]"]:
@@ -316,13 +279,11 @@ def _largest(table: pd.DataFrame, measure: str) -> tuple[str, str, str, "pd.Seri
     return f"At {number(size)} GB", str(there.idxmin()), str(there.idxmax()), there
 
 
-def _looks(table: pd.DataFrame) -> list[tuple[str, int, str, pd.DataFrame]]:
-    """Return system, which of its policies it is, name and rows of each, in the table's order."""
-    found: list[tuple[str, int, str, pd.DataFrame]] = []
-    for policy, system, rows in marks.by_policy(table):
-        nth = sum(each[0] == system for each in found)
-        found.append((system, nth, policy, rows.sort_values("size_gb")))
-    return found
+def _by_system(table: pd.DataFrame) -> Iterator[tuple[str, int, str, pd.DataFrame]]:
+    """Yield system, which of its policies it is, name and rows of each policy."""
+    for system, some in table.groupby("system", sort=False):
+        for nth, (policy, rows) in enumerate(some.groupby("policy", sort=False)):
+            yield str(system), nth, str(policy), rows.sort_values("size_gb")
 
 
 def _size_axis(axes: Axes, table: pd.DataFrame) -> None:

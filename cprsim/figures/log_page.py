@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
 from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import duration, number, percent, short, unit_of, wrapped
+from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard
@@ -33,8 +33,8 @@ _ROOM: Final = 1.15
 _FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
 _WORST: Final = 0.1  # share of the nodes of which the title speaks
 #: Laws, the best first, and the looks of their lines.
-Laws = list[tuple[Distribution, dict[str, Any]]]
-_SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9, "zorder": 5}
+Laws = list[tuple[Distribution, style.Look]]
+_SEEN: Final[style.Look] = {"color": style.INK, "linewidth": 0.9, "zorder": 5}
 
 
 class CauseCount(NamedTuple):
@@ -61,20 +61,11 @@ def log_page(
     then come those of repairs (a share over seconds), causes (failures) and nodes (a share of the
     failures over one of the nodes).
 
-    Parameters
-    ----------
-    sample
-        What was seen, seconds.
-    fits
-        The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
-        none where there are too few failures.
-    repairs
-        How long outages of nodes lasted, the laws fitted to that, the best first, and whether that
-        one is adequate.
-    causes
-        Of the failures, the commonest first; one alone is no panel.
-    nodes
-        Failures of each node; no panel where there is but one node.
+    `sample`: what was seen, seconds. `fits`: the laws fitted to it, the best first, as
+    `cprsim.survival.fitted_laws.fit_all` gives them; none where there are too few failures.
+    `repairs`: how long outages of nodes lasted, the laws fitted to that, the best first, and
+    whether that one is adequate. `causes`: of the failures, the commonest first; one alone is no
+    panel. `nodes`: failures of each node; no panel where there is but one node.
     """
     laws: Laws = []
     for found in fits:
@@ -98,15 +89,17 @@ def log_page(
     sheet = Sheet(len(panels), 2)
     for draw, axes in zip(panels, sheet.axes, strict=True):
         axes.set_title(wrapped(draw(axes), 27 if sheet.narrow else 32))
-    sheet.key("right" if len(panels) % 2 else "below")
-    note = (
-        "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root "
-        "mean square of it over time"
-    )
-    return sheet.done(_finding(fits), title, [_facts(sample), note if fits else ""], 1.8)
+    notes = [_facts(sample)]
+    if fits:
+        notes.append(
+            "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root "
+            "mean square of it over time"
+        )
+    key: Literal["right", "below"] = "right" if len(panels) % 2 else "below"
+    return sheet.done(_finding(fits), title, notes, 1.8, key)
 
 
-def _line_style(law: Distribution, best: bool) -> dict[str, Any]:
+def _line_style(law: Distribution, best: bool) -> style.Look:
     """Return the look of its line: the best law's is thick and whole, others' thin and dashed."""
     return {
         "color": style.LAW_COLOURS[law.distribution],
@@ -133,12 +126,11 @@ def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> float:
     times = np.concatenate(([first_s], curve.times_s[some], [curve.last_s]))
     shares = np.concatenate(([1.0], curve.at(times[1:])))
     # The band keeps its ends where they aren't known: there the survival is 0, or the last one.
-    ends = (pd.Series([1.0, *end[some]]).ffill().to_numpy() for end in curve.band())
-    below, above = (np.append(each, each[-1]) for each in ends)
+    below, above = (pd.Series([1.0, *end[some], np.nan]).ffill() for end in curve.band())
     axes.fill_between(times, below, above, step="post", **marks.BAND)
     words = "data: Kaplan-Meier curve, binned failure rate, 95 % bands"
     axes.step(times, shares, where="post", label=words, **_SEEN)
-    return float(below[-1])
+    return float(below.iloc[-1])
 
 
 def _evenly(count: int, most: int) -> NDArray[np.intp]:
@@ -180,22 +172,19 @@ def _survival(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
     # A linear axis would leave no room for the shorter half of the failures.
     half_s = float(np.median(sample.durations_s[sample.observed])) if sample.failures else np.inf
     log = half_s < _SHORT * curve.last_s
-    _ages(axes, sample, from_s if log else 0.0, "duration")
-    first_s = min(axes.get_xlim()[0], curve.times_s[0]) if log else 0.0
-    lowest = _steps(axes, curve, first_s)
+    ages = _ages(axes, sample, from_s if log else 0.0, "duration")
+    first_s = min(from_s, curve.times_s[0]) if log else 0.0
+    lowest = min(_steps(axes, curve, first_s), float(curve.at(curve.last_s)))
     cut_s = np.unique(sample.durations_s[np.logical_not(sample.observed)])
     if len(cut_s):
         cut_s = cut_s[_evenly(len(cut_s), _MOST_MARKS)]
-        look: dict[str, Any] = {"markersize": 4.0, "markeredgewidth": 0.5}
-        look |= {"markeredgecolor": style.INK}
+        marked: style.Look = {"markeredgecolor": style.INK, "markeredgewidth": 0.5}
         label = "censored: a mark can be several"
-        axes.plot(cut_s, curve.at(cut_s), "|", zorder=5, label=label, **look)
-    grid = _grid(axes)
+        axes.plot(cut_s, curve.at(cut_s), "|", markersize=4, zorder=5, label=label, **marked)
     for law, look in laws:
-        left = survival_of(law, grid, curve.from_s)
+        left = survival_of(law, ages, curve.from_s)
         lowest = min(lowest, float(left[-1]))
-        axes.plot(grid, left, **look)
-    lowest = min(lowest, float(curve.at(curve.last_s)))
+        axes.plot(ages, left, **look)
     # Where most survive, the axis begins near the least share.
     bottom = 1 - _ROOM * (1 - lowest) if 0.5 < lowest < 1 else 0.0
     top = 1 + 0.02 * (1 - bottom)
@@ -213,44 +202,37 @@ def _rate(sample: Sample, laws: Laws, from_s: float, axes: Axes) -> str:
         return "Failure rate"
     found = hazard(sample)
     wide = float(sample.durations_s.max()) > _SPAN * _ROOM * from_s
-    _ages(axes, sample, from_s if wide and (len(found.rate) > 1 or laws) else 0.0, "age")
-    grid = _grid(axes)
-    rates = [(law.hazard(grid), look) for law, look in laws]
+    log_x = wide and (len(found.rate) > 1 or laws)
+    ages = _ages(axes, sample, from_s if log_x else 0.0, "age")
+    rates = [law.hazard(ages) for law, _ in laws]
     # All of the data's band is within the axis, and what is near it of the best law.
     seen = found.failures > 0
     least, most = float(found.lower[seen].min()), float(found.upper.max())
-    best = rates[0][0] if rates else found.rate
+    best = rates[0] if rates else found.rate
     near = np.append(np.clip(best[best > 0], least / _BEYOND, most * _BEYOND), found.rate[seen])
     log, limits = 0, (0.0, _ROOM * most)
     if near.max() > _STEEP * near.min():
         log, limits = 10, (min(least, near.min()) / _ROOM, max(most, near.max()) * _ROOM)
     ticks.scale(axes.yaxis, limits, label, partial(ticks.numbers, factor=1 / unit_s), log=log)
     edges = np.maximum(found.edges_s, axes.get_xlim()[0])
-    low = np.maximum(found.lower, axes.get_ylim()[0])
+    low = np.maximum(found.lower, limits[0])
     axes.stairs(found.upper, edges, baseline=low, fill=True, **marks.BAND)
     axes.stairs(found.rate, edges, baseline=None, **_SEEN)
-    for rate, look in rates:
-        axes.plot(grid, rate, **look)
+    for rate, (_, look) in zip(rates, laws, strict=True):
+        axes.plot(ages, rate, **look)
     return "Failure rate"
 
 
-def _ages(axes: Axes, sample: Sample, from_s: float, what: str) -> None:
-    """Set the x axis of durations up to the longest, in the sample's unit; log from above 0."""
-    limits = from_s, float(sample.durations_s.max()) * 1.02
+def _ages(axes: Axes, sample: Sample, from_s: float, what: str) -> Floats:
+    """Set the x axis of durations up to the longest, log from above 0; return ages across it."""
+    to_s = float(sample.durations_s.max()) * 1.02
     if from_s > 0:
-        ticks.scale(axes.xaxis, limits, what, ticks.durations, log=10)
-    else:
-        unit, unit_s = unit_of(float(np.median(sample.durations_s)))
-        in_units = partial(ticks.numbers, factor=unit_s)
-        ticks.scale(axes.xaxis, limits, f"{what}, {unit}", in_units)
-
-
-def _grid(axes: Axes) -> Floats:
-    """Return durations evenly across the axis, none of them 0."""
-    low, high = axes.get_xlim()
-    if axes.get_xscale() == "log":
-        return np.geomspace(low, high, _POINTS)
-    return np.linspace(low, high, _POINTS + 1)[1:]
+        ticks.scale(axes.xaxis, (from_s, to_s), what, ticks.durations, log=10)
+        return np.geomspace(from_s, to_s, _POINTS)
+    unit, unit_s = unit_of(float(np.median(sample.durations_s)))
+    in_units = partial(ticks.numbers, factor=unit_s)
+    ticks.scale(axes.xaxis, (0, to_s), f"{what}, {unit}", in_units)
+    return np.linspace(0, to_s, _POINTS + 1)[1:]
 
 
 def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes) -> str:
@@ -268,11 +250,9 @@ def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes)
     for found in fits[:1]:
         grid = np.geomspace(first_s, curve.last_s, 300)
         axes.plot(grid, survival_of(found.law, grid), **_line_style(found.law, best=True))
-    half = (
-        "More than half of the outages went on"
-        if np.isnan(curve.median_s)
-        else f"Half of the outages are over after {duration(curve.median_s)}"
-    )
+    half = f"Half of the outages are over after {duration(curve.median_s)}"
+    if np.isnan(curve.median_s):
+        half = "More than half of the outages went on"
     return f"{half}; mean {duration(curve.restricted_mean_s)}"
 
 
@@ -302,13 +282,11 @@ def _nodes(nodes: NodeFailures, axes: Axes) -> str:
     label = f"share of the nodes, worst first; {known}"
     ticks.scale(axes.xaxis, (0, 1.02), label, ticks.shares)
     ticks.scale(axes.yaxis, (0, 1.02), "of the failures", ticks.shares)
-    faint: dict[str, Any] = {"color": style.FAINT_INK}
+    faint, worst = style.FAINT_INK, style.LAW_COLOURS["weibull"]
     axes.fill_between(at, low, high, **marks.BAND)
-    axes.plot(at, mean, linewidth=0.9, label="alike nodes, 95 %", **faint)
-    equal: dict[str, Any] = {"linewidth": 0.6, "linestyle": style.LAW_DASHES["weibull"]}
-    axes.plot((0, 1), (0, 1), label="the same on each", **equal, **faint)
-    seen: dict[str, Any] = {"color": style.LAW_COLOURS["weibull"], "linewidth": 1.6}
-    axes.plot(at, nodes.shares, zorder=4, label="the log", **seen)
+    axes.plot(at, mean, linewidth=0.9, label="alike nodes, 95 %", color=faint)
+    axes.plot((0, 1), (0, 1), "--", linewidth=0.6, label="the same on each", color=faint)
+    axes.plot(at, nodes.shares, zorder=4, label="the log", color=worst, linewidth=1.6)
     axes.legend(loc="lower right")
     chance = float(np.interp(_WORST, at, mean))
     said = f"The worst tenth of the nodes has {100 * nodes.worst_tenth:.0f} % of the failures"

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from itertools import cycle
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from cprsim.figures.texts import duration, percent, wrapped
 
 _BEYOND: Final = 30.0  # no interval moves the limits farther than this from what was measured
 #: The models, what each assumes, and the look of its line; the thin one on top.
-_MTBF_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+_MTBF_MODELS: Final[dict[str, tuple[str, style.Look]]] = {
     "independent_s": (
         "independent: step / (1−(1−p)ⁿ), where each node fails in a step with chance p",
         {"color": style.LAW_COLOURS["gamma"], "linewidth": 1.8},
@@ -37,13 +38,10 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
 
     Its axes are log, nodes over seconds.
 
-    Parameters
-    ----------
-    table
-        A row a number of nodes: `nodes`; `measured_s` with its 95 % interval `low_s` to `high_s`,
-        not a number where nothing was measured, `high_s` infinite where nothing bounds it;
-        `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
-        All but `nodes` in seconds.
+    `table`: a row a number of nodes: `nodes`; `measured_s` with its 95 % interval `low_s` to
+    `high_s`, not a number where nothing was measured, `high_s` infinite where nothing bounds it;
+    `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes). All but
+    `nodes` in seconds.
     """
     rows = table.sort_values("nodes")
     values = rows[["measured_s", *_MTBF_MODELS]].to_numpy(dtype=np.float64)
@@ -58,22 +56,20 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "", *, ax: Axes | None = Non
     ticks.scale(axes.yaxis, (low_s, high_s), label, ticks.durations, log=10)
     marker = "_" if len(rows) == 1 else ""  # a line of one point can't be seen
     for name, (words, look) in _MTBF_MODELS.items():
-        own: dict[str, Any] = {"linewidth": 1.2, "marker": marker, "markersize": 12} | look
+        own: style.Look = {"linewidth": 1.2, "marker": marker, "markersize": 12} | look
         axes.plot(rows["nodes"], rows[name], label=words, **own)
-    seen = rows["measured_s"].between(0, math.inf, inclusive="neither")
-    measured = rows.loc[seen, ["nodes", "measured_s"]]
     # Where the interval is open the whisker leaves the picture.
-    reach = rows.loc[seen, [*ends]].clip(low_s / 1.25, high_s * 1.25)
-    measured[["measured_s_low", "measured_s_high"]] = reach
+    measured = rows.assign(
+        measured_s_low=rows["low_s"].clip(low_s / 1.25),
+        measured_s_high=rows["high_s"].clip(upper=high_s * 1.25),
+    )[np.isfinite(rows["measured_s"])]
     look = marks.points("full") | {"clip_on": True, "label": "measured: 95 % interval"}
     marks.with_whiskers(axes, measured, "nodes", "measured_s", look)
-    sheet.key()
-    return sheet.done(_fall(rows), title, ["Simultaneous failures count as one"])
+    return sheet.done(_fall(measured), title, ["Simultaneous failures count as one"])
 
 
-def _fall(rows: pd.DataFrame) -> str:
+def _fall(seen: pd.DataFrame) -> str:
     """Say how the measured MTBF falls, and whether 1 / nodes is within its intervals."""
-    seen = rows[np.isfinite(rows["measured_s"])]
     if seen.empty:
         return ""
     first, last = seen.iloc[0], seen.iloc[-1]
@@ -81,38 +77,28 @@ def _fall(rows: pd.DataFrame) -> str:
     said = f"The MTBF is {duration(last['measured_s'])} on {many}"
     if len(seen) == 1:
         return said
-    inside = (seen["low_s"] <= seen["linear_s"]) & (seen["linear_s"] <= seen["high_s"])
+    inside = seen["linear_s"].between(seen["low_s"], seen["high_s"]).all()
     said += f", {duration(first['measured_s'])} on {few}"
-    return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
+    return f"{said}: {'as' if inside else 'not as'} 1 / nodes says"
 
 
 #: The fraction of the CPR paper.
 _CHOSEN: Final = 0.125
-#: Trackers, with their words, which rows they take, and the look of their lines. Later ones lie on
-#: top. Those of a policy have its colour, the others are grey.
-_TRACKERS: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
-    "random": (
-        "random",
-        "other rows for each save",
-        {"color": style.FAINT_INK, "linestyle": style.LAW_DASHES["exponential"]},
-    ),
+#: Trackers: which rows they take, and the look of their lines. Later ones lie on top. Those of a
+#: policy have its colour, the others are grey.
+_TRACKERS: Final[dict[str, tuple[str, style.Look]]] = {
+    "random": ("random: other rows for each save", {"color": style.FAINT_INK, "linestyle": ":"}),
     "round-robin": (
-        "round-robin",
-        "in turn, whether accessed or not",
-        {"color": style.LEARNING_COLOUR, "linestyle": style.LAW_DASHES["weibull"]},
+        "round-robin: in turn, whether accessed or not",
+        {"color": style.LEARNING_COLOUR, "linestyle": "--"},
     ),
     "ssu": (
-        "SSU",
-        "from a bounded list of those that were accessed in a sub-sample of the batches",
-        {"color": style.SYSTEM_COLOURS["cpr-ssu"]},
+        "SSU: from a bounded list of those that were accessed in a sub-sample of the batches",
+        marks.line("cpr-ssu"),
     ),
-    "mfu": (
-        "MFU",
-        "most accessed since their last save",
-        {"color": style.SYSTEM_COLOURS["cpr-mfu"], "linewidth": 2.0},
-    ),
+    "mfu": ("MFU: most accessed since their last save", marks.line("cpr-mfu") | {"linewidth": 2.0}),
     # Its dashes show the line of MFU where they cover it.
-    "scar": ("SCAR", "most changed since their last save", marks.line("cpr-scar")),
+    "scar": ("SCAR: most changed since their last save", marks.line("cpr-scar")),
 }
 
 
@@ -123,13 +109,10 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
     Axes for each skew, in the table's order: fractions, log, over shares (1 is 100 %), all with the
     same limits.
 
-    Parameters
-    ----------
-    table
-        A row a point: `skew`, the name of a popularity; `tracker`, one of
-        `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
-        `relative`, what a failure loses as a share of what it would if everything were saved once
-        an interval (CPR-vanilla), over some time or in the long run; not a number for none.
+    `table`: a row a point: `skew`, the name of a popularity; `tracker`, one of
+    `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
+    `relative`, what a failure loses as a share of what it would if everything were saved once an
+    interval (CPR-vanilla), over some time or in the long run; not a number for none.
     """
     skews = list(table["skew"].unique())
     label = "updates lost, % of CPR-vanilla's"
@@ -137,30 +120,31 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
     low, high = ticks.log_limits(table["fraction"], 4.2)  # two doublings and a little
     most = max(1.0, float(table["relative"].replace(np.inf, np.nan).max()))
     powers = range(max(0, math.ceil(-math.log2(high))), 1 - math.ceil(math.log2(low)))
-    names = {0.5**p: f"1/{2**p}" if p else "1" for p in powers}
+    # Every one, or every second or third, the paper's 1/8 among them.
+    names = [
+        {0.5**p: f"1/{2**p}" if p else "1" for p in powers if (p - 3) % n == 0} for n in (1, 2, 3)
+    ]
     for skew, axes in zip(skews, sheet.axes, strict=True):
         axes.set_title(wrapped(str(skew), 22))
-        ticks.scale(axes.xaxis, (low, high), "", names, log=2, keep=_CHOSEN)
+        ticks.scale(axes.xaxis, (low, high), "", partial(ticks.show, choices=names), log=2)
         ticks.scale(axes.yaxis, (0, 1.06 * most), "", ticks.shares)
-        colour = style.SYSTEM_COLOURS["cpr-vanilla"]
+        vanilla: style.Look = {"color": style.SYSTEM_COLOURS["cpr-vanilla"], "zorder": 1.9}
         label = "CPR-vanilla: everything once an interval, 100 %"
-        axes.axhline(1, color=colour, linewidth=1.0, zorder=1.9, label=label)
+        axes.axhline(1, linewidth=1.0, label=label, **vanilla)
         if low <= _CHOSEN <= high:
-            look: dict[str, Any] = {"linestyle": "none", "marker": CARETDOWNBASE}
+            look: style.Look = {"linestyle": "none", "marker": CARETDOWNBASE, "markersize": 4}
             look |= {"color": style.FAINT_INK, "transform": axes.get_xaxis_transform()}
             label = "1/8 of the rows: the choice of the CPR paper"
-            axes.plot(_CHOSEN, 1, markersize=4, markeredgewidth=0, label=label, **look)
-        for tracker, (words, takes, look) in _TRACKERS.items():
+            axes.plot(_CHOSEN, 1, markeredgewidth=0, label=label, **look)
+        for tracker, (label, look) in _TRACKERS.items():
             rows = table[(table["skew"] == skew) & (table["tracker"] == tracker)]
             rows = rows.sort_values("fraction")
             if len(rows):
-                own: dict[str, Any] = {"linewidth": 1.3, "marker": "o", "markersize": 2.8} | look
-                label = f"{words}: {takes}"
+                own: style.Look = {"linewidth": 1.3, "marker": "o", "markersize": 2.8} | look
                 axes.plot(rows["fraction"], rows["relative"], label=label, clip_on=False, **own)
     for axes in sheet.axes[-sheet.columns :]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("share of all rows that a save takes")
-    sheet.key()
     return sheet.done(_best_tracker(table), title, height_in=1.5 if sheet.rows > 1 else 2.5)
 
 
@@ -175,19 +159,19 @@ def _best_tracker(table: pd.DataFrame) -> str:
     low, high = (percent(end) for end in (by_tracker.min()[best], by_tracker.max()[best]))
     span = low if low == high else f"{low.removesuffix(' %')} to {high}"
     rows = f"1/{1 / at:.3g}" if at < 1 else "all"
-    name = _TRACKERS[best][0]
+    name, _, _ = _TRACKERS[best][0].partition(":")
     return f"Saves of {rows} of the rows by {name} lose {span} of CPR-vanilla's updates"
 
 
 _ROOM: Final = 1.06  # beyond the outermost points
 #: How points look by how many servers fail at once, the least first.
-_AT_ONCE: Final[tuple[dict[str, Any], ...]] = (
+_AT_ONCE: Final[tuple[style.Look, ...]] = (
     {"marker": "o", "markerfacecolor": "white", "markeredgewidth": 0.9},
     {"marker": "s", "markersize": 4.5},
     {"marker": "X", "markersize": 6.0},
     {"marker": "*", "markersize": 7.0},
 )
-_SEED: Final[dict[str, Any]] = {
+_SEED: Final[style.Look] = {
     "color": style.RULE,
     "linewidth": 0.8,
     "marker": "o",
@@ -209,13 +193,9 @@ def pls_accuracy(
     which are there if there is something to see in them, those of one policy at which several do at
     once, and its others.
 
-    Parameters
-    ----------
-    points
-        A row a point: `policy`, its `system`; `servers_hit` by a failure, out of `servers`; means
-        `pls` and `auc_drop`, each with its 95 % interval, `_low` to `_high`.
-    slopes
-        By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
+    `points`: a row a point: `policy`, its `system`; `servers_hit` by a failure, out of `servers`;
+    means `pls` and `auc_drop`, each with its 95 % interval, `_low` to `_high`. `slopes`: by system
+    the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
     """
     one = points[points["servers_hit"] == 1]
     several = points[points["policy"].isin(points.loc[points["servers_hit"] > 1, "policy"])]
@@ -227,10 +207,12 @@ def pls_accuracy(
         most = _ROOM * points["pls_high"].max()
         ticks.scale(axes.xaxis, (0, most), "PLS, share of all samples")
         ticks.scale(axes.yaxis, (min(0, _ROOM * low), _ROOM * high))
+    found = []
     for policy, system, rows in marks.by_policy(one):
         label = policy
         if system in slopes:
             slope, up_to = slopes[system]
+            found.append((slope, policy))
             label += f": slope {slope:.4f}"
             sheet.axes[0].plot([0.0, up_to], [0.0, slope * up_to], **marks.line(system))
         look = marks.points(system) | {"label": label}
@@ -240,19 +222,12 @@ def pls_accuracy(
         look = marks.points(str(rows["system"].iloc[0])) | marker
         look["label"] = f"{hit} of {rows['servers'].iloc[0]}: at once"
         marks.with_whiskers(sheet.axes[-1], rows, "pls", "auc_drop", look)
-    sheet.key()
-    return sheet.done(_steepest(one, slopes), title, [_MEANS])
-
-
-def _steepest(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> str:
-    """Name the steepest slope and the flattest."""
-    names = {system: policy for policy, system, _ in marks.by_policy(one)}
-    order = sorted((slopes[system][0], names[system]) for system in names if system in slopes)
-    if not order:
-        return ""
-    (least, best), (most, worst) = order[0], order[-1]
-    said = f"A tenth of PLS takes {most / 10:.2g} of AUC under {worst}"
-    return said if len(order) == 1 else f"{said}, {least / 10:.2g} under {best}"
+    finding = ""
+    if found:
+        (most, worst), (least, best) = max(found), min(found)
+        finding = f"A tenth of PLS takes {most / 10:.2g} of AUC under {worst}"
+        finding += f", {least / 10:.2g} under {best}" * (len(found) > 1)
+    return sheet.done(finding, title, [_MEANS])
 
 
 @style.styled()
@@ -263,13 +238,9 @@ def policy_accuracy(
 
     With one pair of axes: policies 0, 1, ... over drops of AUC.
 
-    Parameters
-    ----------
-    runs
-        A row a run: `seed`, `policy`, and its `auc_drop`.
-    points
-        A row a policy, in the order in which they are drawn: `policy`, its `system`, and the mean
-        `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
+    `runs`: a row a run: `seed`, `policy`, and its `auc_drop`. `points`: a row a policy, in the
+    order in which they are drawn: `policy`, its `system`, and the mean `auc_drop` with its 95 %
+    interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
     """
     order = list(points["policy"])
     by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
@@ -288,21 +259,14 @@ def policy_accuracy(
         label = f"{policy}: PLS {rows['pls'].iloc[0]:.2f}, {lost}"
         look = marks.points(system) | {"markersize": 6.0, "label": label}
         marks.with_whiskers(axes, rows.assign(place=place), "place", "auc_drop", look)
-    sheet.key()
-    return sheet.done(_least_and_most(points), title, [_MEANS])
-
-
-def _least_and_most(points: pd.DataFrame) -> str:
-    """Say who loses the most and the least AUC, and whether their intervals are apart."""
-    order = points.sort_values("auc_drop", kind="stable")
-    least, most = order.iloc[0], order.iloc[-1]
-    said = f"{most['policy']} loses {most['auc_drop']:.2g} of AUC"
-    if len(order) == 1:
-        return said
-    if least["auc_drop_high"] >= most["auc_drop_low"]:
-        return "No policy clearly loses the least AUC"
-    lost = f"{least['auc_drop']:.2g}" if least["auc_drop"] > 0 else "none"
-    return f"{said}, {least['policy']} {lost}"
+    least, *_, most = points.sort_values("auc_drop", kind="stable").iloc[[0, -1]].to_dict("records")
+    finding = f"{most['policy']} loses {most['auc_drop']:.2g} of AUC"
+    if len(order) > 1 and least["auc_drop_high"] >= most["auc_drop_low"]:
+        finding = "No policy clearly loses the least AUC"
+    elif len(order) > 1:
+        lost = f"{least['auc_drop']:.2g}" if least["auc_drop"] > 0 else "none"
+        finding += f", {least['policy']} {lost}"
+    return sheet.done(finding, title, [_MEANS])
 
 
 #: What a cause may be off by: the larger of a share and so many seconds.
@@ -317,12 +281,9 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     With one pair of axes: measured over predicted seconds, the line on which both are equal, and a
     band of `SHARE` or `SECONDS` about it, whichever is wider.
 
-    Parameters
-    ----------
-    table
-        A row a run and cause: `cause`, one of `cprsim.contract.ledger.OVERHEAD_CAUSES` or
-        `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
-        either is 0 are left out.
+    `table`: a row a run and cause: `cause`, one of `cprsim.contract.ledger.OVERHEAD_CAUSES` or
+    `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which either is
+    0 are left out.
     """
     shown = table[(table[["predicted", "measured"]] > 0).all(axis=1)]
     room = np.maximum(SHARE * shown["measured"], SECONDS)
@@ -334,9 +295,9 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     ticks.scale(axes.xaxis, limits, "measured, s", log=10)
     ticks.scale(axes.yaxis, limits, "predicted, s", log=10)
     for cause, rows in shown.groupby("cause", sort=False):
-        look: dict[str, Any] = {"color": style.cause_colour(str(cause)), "linestyle": "none"}
-        look |= {"marker": "o" if cause in CAUSE_LABELS else "D", "markersize": 4.5}
-        look |= {"markeredgecolor": style.INK, "markeredgewidth": 0.4}
+        look: style.Look = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 0.4}
+        look |= {"color": style.cause_colour(str(cause)), "markeredgecolor": style.INK}
+        look |= {"marker": "o" if cause in CAUSE_LABELS else "D"}
         label = CAUSE_LABELS.get(str(cause), "all overhead")
         axes.plot(rows["measured"], rows["predicted"], label=label, **look)
     along = np.geomspace(*limits, 200)
@@ -345,5 +306,4 @@ def predicted_measured(table: pd.DataFrame, title: str = "", *, ax: Axes | None 
     label = f"off by {100 * SHARE:g} % or {1e3 * SECONDS:g} ms at most"
     axes.fill_between(along, low, along + off, color=style.TRAINING_COLOUR, zorder=0.5, label=label)
     axes.plot(limits, limits, color=style.FAINT_INK, linewidth=0.8, zorder=0.6)
-    sheet.key()
     return sheet.done(finding, title, height_in=3.2)

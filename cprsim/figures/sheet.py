@@ -3,7 +3,7 @@
 Matplotlib's constrained layout finds the places.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 from matplotlib.axes import Axes
@@ -19,19 +19,10 @@ _NEAR_IN: Final = 0.01
 class Sheet:
     """A figure with panels of one size, or the one axes that a user gave.
 
-    Parameters
-    ----------
-    count
-        How many panels there are.
-    columns
-        How many of them are side by side, by default all; they are one below the other where the
-        figure is narrow. The key is where a last row has room.
-    ax
-        Axes of a user's own to draw on, instead of a new figure's; for one panel.
-    y
-        The label of the vertical axes, left of the first ones.
-    grid
-        More for `matplotlib.figure.Figure.subplots`.
+    `count`: how many panels there are. `columns`: how many of them are side by side, by default
+    all; they are one below the other where the figure is narrow. `ax`: axes of a user's own to draw
+    on, instead of a new figure's; for one panel. `y`: the label of the vertical axes, left of the
+    first ones. `grid`: more for `matplotlib.figure.Figure.subplots`.
     """
 
     def __init__(
@@ -65,49 +56,23 @@ class Sheet:
         for axes in self.axes[:: self.columns]:
             axes.set_ylabel(y)
 
-    def key(self, where: Literal["above", "below", "right"] = "right") -> None:
-        """Say what everything is that was drawn with a label; below where the figure is narrow."""
-        found: dict[str, Any] = {}
-        for axes in (each for each in self.axes if each.get_legend() is None):
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                found.setdefault(label, handle)
-        if not found:
-            return
-        where = "below" if self.narrow and where == "right" else where
-        letters = {"above": 44, "below": 44 if self.narrow else 60, "right": 30}[where]
-        labels = [texts.wrapped(label, letters) for label in found]
-        if self._given is not None:
-            self._given.legend(found.values(), labels)
-        elif self._spare and where == "right":
-            self._spare[0].legend(found.values(), labels, loc="upper left")
-        elif where == "right":
-            self._inner.legend(found.values(), labels, loc="outside right upper")
-        else:
-            loc = "outside upper left" if where == "above" else "outside lower left"
-            self._inner.legend(found.values(), labels, loc=loc, ncols=self._columns_of(labels))
-
-    def _columns_of(self, labels: Sequence[str]) -> int:
-        """Return how many entries of a key have room side by side."""
-        letters = [_HANDLE + max(map(len, label.split("\n"))) for label in labels]
-        room = 72 * self.figure.get_figwidth() / (0.9 * texts.LETTER * style.small_pt())
-        return len(labels) if sum(letters) <= room else max(1, int(room / max(letters)))
-
     def done(
-        self, finding: str, about: str = "", notes: Iterable[str] = (), height_in: float = 2.5
+        self,
+        finding: str,
+        about: str = "",
+        notes: Iterable[str] = (),
+        height_in: float = 2.5,
+        key: Literal["above", "below", "right"] = "right",
     ) -> Figure:
-        """Write what is found above and the notes below, and fit the height.
+        """Write what is found above, the key and the notes, and fit the height.
 
-        Parameters
-        ----------
-        finding
-            A sentence; where it is empty, `about` is the title.
-        about
-            Of what: the first of the notes.
-        notes
-            How to read the picture.
-        height_in
-            Of each panel, unless the user has set a height of the figure.
+        `finding`: a sentence; where it is empty, `about` is the title. `about`: of what: the first
+        of the notes. `notes`: how to read the picture. `height_in`: of each panel, unless the user
+        has set a height of the figure. `key`: where to say what everything is that was drawn with a
+        label; instead of right, below where the figure is narrow, and in the last row where that
+        has room.
         """
+        self._key("below" if self.narrow and key == "right" else key)
         if self._given is not None:
             return self.figure
         width_in = self.figure.get_figwidth()
@@ -122,6 +87,30 @@ class Sheet:
             text.set_text(texts.wrapped(text.get_text(), int(letters)))
         self._fit(height_in)
         return self.figure
+
+    def _key(self, where: str) -> None:
+        """Say what everything is that was drawn with a label, but for axes with their own key."""
+        found: dict[str, Any] = {}
+        for axes in (each for each in self.axes if each.get_legend() is None):
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                found.setdefault(label, handle)
+        if not found:
+            return
+        most = {"above": 44, "below": 44 if self.narrow else 60, "right": 30}[where]
+        labels = [texts.wrapped(label, most) for label in found]
+        # How many entries have room side by side: all of them, or columns as wide as the widest.
+        letters = [_HANDLE + max(map(len, label.split("\n"))) for label in labels]
+        room = 72 * self.figure.get_figwidth() / (0.9 * texts.LETTER * style.small_pt())
+        columns = len(labels) if sum(letters) <= room else max(1, int(room / max(letters)))
+        if self._given is not None:
+            self._given.legend(found.values(), labels)
+        elif self._spare and where == "right":
+            self._spare[0].legend(found.values(), labels, loc="upper left")
+        elif where == "right":
+            self._inner.legend(found.values(), labels, loc="outside right upper")
+        else:
+            loc = "outside upper left" if where == "above" else "outside lower left"
+            self._inner.legend(found.values(), labels, loc=loc, ncols=columns)
 
     def _fit(self, height_in: float) -> None:
         """Make the figure so high that all rows of panels together have their height."""

@@ -1,5 +1,7 @@
-"""Shared by all pictures: colours, markers and sizes."""
+"""Colours, markers and sizes of all pictures, and the look that a user asks for."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,10 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib import font_manager
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.font_manager import FontProperties
+from matplotlib.style import library
 from matplotlib.typing import ColorType
 
+from cprsim.basics.schema import nearest
+from cprsim.errors import UsageError
+
+#: Settings of a part of a picture, as matplotlib's functions take them.
+Look = dict[str, Any]
 #: Where matplotlib's own settings are at their defaults.
 _STYLE: Final[dict[Any, Any]] = dict(
     mpl.rc_params_from_file(Path(__file__).with_name("cprsim.mplstyle"), use_default_template=False)
@@ -92,6 +101,16 @@ DARK: Final = {
 }
 WIDTH_IN: Final = 7.0  # two columns of a printed page
 _NARROW_IN: Final = 5.0
+_INCHES: Final = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+#: Beyond these no text has room, or no page has.
+_LEAST_IN: Final = 2.0
+_MOST_IN: Final = 40.0
+_RANGES: Final = {
+    "figure.figsize": (_LEAST_IN, _MOST_IN, " inches"),
+    "figure.dpi": (30.0, 1200.0, ""),
+    "savefig.dpi": (30.0, 1200.0, ""),
+}
+_GENERIC: Final = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
 
 
 @contextmanager
@@ -106,12 +125,10 @@ def styled() -> Iterator[None]:
 
 def size_in() -> tuple[float, float | None]:
     """Return width and height of a figure, inches; None for a height that nobody has set."""
-    width_in, height_in = mpl.rcParams["figure.figsize"]
+    width_in, height_in = map(float, mpl.rcParams["figure.figsize"])
     usual_in = mpl.rcParamsDefault["figure.figsize"]
-    return (
-        WIDTH_IN if width_in == usual_in[0] else float(width_in),
-        None if height_in == usual_in[1] else float(height_in),
-    )
+    width_in = WIDTH_IN if width_in == usual_in[0] else width_in
+    return width_in, None if height_in == usual_in[1] else height_in
 
 
 def is_narrow() -> bool:
@@ -121,8 +138,7 @@ def is_narrow() -> bool:
 
 def small_pt() -> float:
     """Return the size of small text, points."""
-    size = mpl.rcParams["legend.fontsize"]
-    return float(FontProperties(size=size).get_size_in_points())
+    return float(font_manager.FontProperties(size="small").get_size_in_points())
 
 
 def system_colour(system: str) -> str:
@@ -138,10 +154,10 @@ def cause_colour(cause: str) -> str:
 def _own_or_users(colours: Mapping[str, str], name: str, other: str) -> str:
     """Return the colour of that name, or one of the user's cycle of colours where it is set."""
     cycle = mpl.rcParams["axes.prop_cycle"]
-    if name not in colours or cycle == mpl.rcParamsDefault["axes.prop_cycle"]:
+    theirs = cycle.by_key().get("color")
+    if name not in colours or cycle == mpl.rcParamsDefault["axes.prop_cycle"] or not theirs:
         return colours.get(name, other)
-    theirs = cycle.by_key().get("color", [])
-    return theirs[[*colours].index(name) % len(theirs)] if theirs else colours[name]
+    return str(theirs[[*colours].index(name) % len(theirs)])
 
 
 def policy_colours(systems: Mapping[str, str]) -> dict[str, str]:
@@ -184,3 +200,90 @@ def with_dark(svg: bytes) -> bytes:
     style = f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
     head, end, rest = svg.partition(b"<defs>")
     return head + style.encode() + end + rest
+
+
+@contextmanager
+def look(
+    width: str | None = None,
+    height: str | None = None,
+    font: str | None = None,
+    style: str | Path | None = None,
+) -> Iterator[None]:
+    """Set the look of figures that are drawn and saved within.
+
+    `width`, `height`: of a figure, e.g. `"3.3in"`, `"84mm"`; the height follows from the panels by
+    default. `font`: the name of an installed font, or one of serif, sans-serif and monospace.
+    `style`: a style file of matplotlib, or the name of a style that it ships.
+
+    Raises
+    ------
+    UsageError
+        If a width or height is no length, a font is not found, or a style can't be read.
+
+    Examples
+    --------
+    >>> from cprsim.figures import look
+    >>> with look(width="3.3in", font="serif"):
+    ...     print(mpl.rcParams["figure.figsize"][0])
+    3.3
+    """
+    sizes: list[Any] = [*mpl.rcParamsDefault["figure.figsize"]]
+    settings: dict[Any, Any] = {} if style is None else _style(style)
+    if font is not None:
+        settings["font.family"] = [_font(font)]
+    for i, (name, length) in enumerate((("width", width), ("height", height))):
+        if length is not None:
+            sizes[i] = _inches(length, name)
+            settings["figure.figsize"] = sizes
+    with mpl.rc_context(settings):
+        yield
+
+
+def _inches(text: str, what: str) -> float:
+    """Return the inches of a length."""
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm|pt)\s*", text)
+    if found is None:
+        raise UsageError(f"{what} {text!r} is no length: write e.g. 3.3in, 8.4cm, 84mm or 240pt")
+    inches = float(found[1]) * _INCHES[found[2]]
+    if not _LEAST_IN <= inches <= _MOST_IN:
+        raise UsageError(f"{what} {text!r} is not between {_LEAST_IN:g}in and {_MOST_IN:g}in")
+    # A size that equals matplotlib's default means none (`style.size_in`).
+    is_default = inches in mpl.rcParamsDefault["figure.figsize"]
+    return math.nextafter(inches, math.inf) if is_default else inches
+
+
+def _font(name: str) -> str:
+    """Return the name of a font that is there."""
+    try:
+        if name not in _GENERIC:
+            font_manager.findfont(name, fallback_to_default=False)
+    except ValueError:
+        hint = nearest(name, {*_GENERIC, *font_manager.get_font_names()})
+        if hint.startswith("known"):
+            hint = f"give one of {', '.join(_GENERIC[:3])}, or an installed font"
+        raise UsageError(f"font {name!r} is not found; {hint}") from None
+    return name
+
+
+def _style(style: str | Path) -> dict[Any, Any]:
+    """Return the settings of a style file, or of a style that matplotlib ships."""
+    if str(style) in library:
+        return dict(library[str(style)])
+    path, where = Path(style), f"style {str(style)!r}"
+    if not path.is_file():
+        raise UsageError(
+            f"{where}: no such file, and matplotlib has no style of that name (it has "
+            "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
+        )
+    try:
+        read: Any = mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False)
+    except (OSError, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())
+        raise UsageError(f"{where} can't be read: {said}") from None
+    for key, (least, most, unit) in _RANGES.items():
+        for number in np.atleast_1d(read.get(key, [])):
+            if number != "figure" and not least <= number <= most:
+                raise UsageError(
+                    f"{where}: {key} {number:g} is not between {least:g} and {most:g}{unit}"
+                )
+    return dict(read)

@@ -1,7 +1,7 @@
 """Lanes along time: one run, runs under several policies, or the jobs of a cluster."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,10 @@ from cprsim.figures.sheet import Sheet
 from cprsim.figures.style import CAUSE_COLOURS, TRAINING_COLOUR
 from cprsim.figures.texts import duration, listed, percent, unit_of, wrapped
 from cprsim.sim.history.lanes import background_lanes, lanes
-from cprsim.sim.history.phases import WAIT, WORDS, Phase, seconds_by_cause
+from cprsim.sim.history.phases import WAIT, WORDS, Phase
 from cprsim.sim.history.recorder import Background, History
 
 if TYPE_CHECKING:
-    from cprsim.clusters.job_run import JobRun
     from cprsim.clusters.play import PlayedCluster
 
 _PARTS: Final = 1040  # of the time of all lanes: marks that are nearer are one
@@ -38,12 +37,12 @@ Span = tuple[str, float, float]
 
 
 class _Row(NamedTuple):
-    """A lane: its name in lines of text, what is done in it, from when to when, and failures.
+    """A lane: its name, what is done in it, from when to when, and failures.
 
     `height_in`, `below_in`: of the lane and below it, inches.
     """
 
-    name: Sequence[str]
+    name: str
     spans: Sequence[Span]
     ends_s: tuple[float, float]
     failures_s: Sequence[float] = ()
@@ -58,35 +57,27 @@ def timeline(history: History, title: str = "") -> Figure:
     Its height grows with the number of lanes. x is the wall clock in seconds, y in inches from the
     top.
 
-    Parameters
-    ----------
-    history
-        From `cprsim.sim.history.recorder.record`.
+    `history`: from `cprsim.sim.history.recorder.record`.
     """
     wall_s, useful_s = history.ledger.wall, history.ledger.train
     finding = (
         f"{counted(len(history.failures), 'failure')}: {duration(useful_s)} of training take "
         f"{duration(wall_s)} under {history.policy}"
     )
-    seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
-    shown = lanes(history, _MOST_SERVERS)
-    found = {cause for cause, spent_s in seconds.items() if spent_s}
-    found |= {phase.doing for lane in shown for phase in lane.phases}
-    found |= {each.task.kind for each in history.background}
     rows = [
         _Row(_named(each.name, each.failures_s), _spans(each.phases), (0, wall_s), each.failures_s)
-        for each in shown
+        for each in lanes(history, _MOST_SERVERS)
     ]
     for kind, tasks in background_lanes(history).items():
         more = f", {len(tasks) - _MOST_ROWS} more at once" * (len(tasks) > _MOST_ROWS)
-        for i, task in enumerate(tasks[:_MOST_ROWS]):
-            name = _named(kind + more) if i == 0 else []
-            rows.append(_Row(name, _tasks(task), (0, wall_s), (), 0.1, 0.03))
+        for i, spans in enumerate(_tasks(tasks)):
+            name = _named(kind + more) if i == 0 else ""
+            rows.append(_Row(name, spans, (0, wall_s), (), 0.1, 0.03))
     sheet = Sheet()
-    height_in = _draw(sheet.axes[0], rows, (0, wall_s), found, seconds)
-    sheet.key("above")
+    seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
+    height_in = _draw(sheet.axes[0], rows, (0, wall_s), seconds)
     about = filter(None, (title, f"seed {history.seed}, replication {history.replication}"))
-    return sheet.done(finding, "; ".join(about), height_in=height_in)
+    return sheet.done(finding, "; ".join(about), (), height_in, "above")
 
 
 @style.styled()
@@ -95,14 +86,17 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
 
     As `timeline`'s; background tasks are thin lanes beneath each policy's own.
 
-    Parameters
-    ----------
-    histories
-        A run each; from `cprsim.sim.history.recorder.record`.
+    `histories`: a run each; from `cprsim.sim.history.recorder.record`.
     """
-    found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
-    found |= {task.task.kind for each in histories for task in each.background}
-    rows = [row for each in histories for row in _policy_rows(each)]
+    rows: list[_Row] = []
+    for each in histories:
+        failures_s, ends_s = [failure.at_s for failure in each.failures], (0, each.ledger.wall)
+        overhead = percent(each.ledger.wall / each.ledger.train - 1)
+        name = f"{_named(each.policy, failures_s)}\n{overhead} overhead"
+        rows.append(_Row(name, _spans(each.phases), ends_s, failures_s, 0.2, 0.02))
+        for tasks in background_lanes(each).values():
+            rows += [_Row("", spans, ends_s, (), 0.06, 0.02) for spans in _tasks(tasks)]
+        rows[-1] = rows[-1]._replace(below_in=0.12)
     played = histories[0]
     about = [title, f"seed {played.seed}, replication {played.replication}"]
     if any(each.background for each in histories):
@@ -114,26 +108,23 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
         under, more = listed([*walls]), ""
     finding = f"This run takes {duration(walls[first])} under {under}{more}"
     sheet = Sheet()
-    end_s = max(each.ledger.wall for each in histories)
-    height_in = _draw(sheet.axes[0], rows, (0, end_s), found, {})
-    sheet.key("above")
-    return sheet.done(finding, "; ".join(filter(None, about)), height_in=height_in)
+    height_in = _draw(sheet.axes[0], rows, (0, walls[last]))
+    return sheet.done(finding, "; ".join(filter(None, about)), (), height_in, "above")
 
 
 def _draw(
     axes: Axes,
     rows: Sequence[_Row],
     window: tuple[float, float],
-    found: Collection[str],
-    seconds: Mapping[str, float],
+    seconds: Mapping[str, float] | None = None,
 ) -> float:
     """Draw rows downwards; return their height, inches.
 
-    The key has what is `found` in them, with its seconds where these are known.
+    The key has what is found in them, with its `seconds` where these are known.
     """
     at_in, names = 0.0, {}
     for row in rows:
-        name_in = len(row.name) * _LINE * style.small_pt() / 72
+        name_in = (row.name.count("\n") + bool(row.name)) * _LINE * style.small_pt() / 72
         marks_in = _MARKS_IN if row.failures_s else 0.0
         bottom_in = at_in + max(row.height_in + marks_in, name_in)
         lane_in = bottom_in - row.height_in
@@ -145,7 +136,7 @@ def _draw(
         for doing, colour in COLOURS.items():
             spans = [(a, b - a) for what, a, b in row.spans if what == doing and doing != WAIT]
             if spans:
-                look: dict[str, Any] = {"facecolor": colour, "linewidth": 0, "snap": False}
+                look: style.Look = {"facecolor": colour, "linewidth": 0, "snap": False}
                 axes.broken_barh(spans, (lane_in, row.height_in), **look)
         if row.failures_s:
             # One mark for all failures that fall on a pixel.
@@ -157,8 +148,7 @@ def _draw(
             axes.plot(at_s, mark_in, marker, clip_on=False, **look)
         # At the middle of the lane; a name that is higher than that has its room above.
         if row.name:
-            middle_in = min((lane_in + bottom_in) / 2, bottom_in - name_in / 2)
-            names[middle_in] = "\n".join(row.name)
+            names[min((lane_in + bottom_in) / 2, bottom_in - name_in / 2)] = row.name
         at_in = bottom_in + row.below_in
     axes.set(xlim=window, ylim=(at_in, 0))
     axes.set_yticks([*names], [*names.values()])
@@ -167,39 +157,33 @@ def _draw(
     unit, factor = unit_of(window[1])
     ticks.numbers(axes.xaxis, factor)
     axes.set_xlabel(f"wall-clock time, {unit}")
+    found = {doing for row in rows for doing, _, _ in row.spans}
     for doing, colour in COLOURS.items():
-        if doing in found:
-            spent = f" {duration(seconds[doing])}" if seconds.get(doing) else ""
+        spent_s = (seconds or {}).get(doing, 0.0)
+        if doing in found or spent_s:
+            spent = f" {duration(spent_s)}" if spent_s else ""
             edge_colour = style.FAINT_INK if colour == "white" else colour
             look = {"facecolor": colour, "edgecolor": edge_colour, "linewidth": 0.4}
             axes.fill_between([], [], label=f"{WORDS[doing]}{spent}", **look)
     return at_in
 
 
-def _policy_rows(history: History) -> list[_Row]:
-    """Return the job under one policy, and thin lanes of background tasks."""
-    ends_s = (0, history.ledger.wall)
-    failures_s = [each.at_s for each in history.failures]
-    overhead = percent(history.ledger.wall / history.ledger.train - 1)
-    name = [*_named(history.policy, failures_s), f"{overhead} overhead"]
-    rows = [_Row(name, _spans(history.phases), ends_s, failures_s, 0.2, 0.02)]
-    for tasks in background_lanes(history).values():
-        rows += [_Row([], _tasks(each), ends_s, (), 0.06, 0.02) for each in tasks[:_MOST_ROWS]]
-    return [*rows[:-1], rows[-1]._replace(below_in=0.12)]
-
-
-def _named(name: str, failures_s: Sequence[float] = ()) -> list[str]:
-    """Return the lines of a lane's name, with its failures where they are many."""
-    many = [f"{len(failures_s):,} failures"] if len(failures_s) > _MANY else []
-    return [*wrapped(name, 22).split("\n"), *many]
+def _named(name: str, failures_s: Sequence[float] = ()) -> str:
+    """Return a lane's name in lines, with its failures where they are many."""
+    many = f"\n{len(failures_s):,} failures" if len(failures_s) > _MANY else ""
+    return wrapped(name, 22) + many
 
 
 def _spans(phases: Iterable[Phase]) -> list[Span]:
     return [span for phase in phases for span in phase.spans()]
 
 
-def _tasks(tasks: Iterable[Background]) -> list[Span]:
-    return [(each.task.kind, each.start_s, each.end_s) for each in tasks]
+def _tasks(rows: Sequence[Sequence[Background]]) -> list[list[Span]]:
+    """Return the first rows of background tasks, as spans."""
+    return [
+        [(each.task.kind, each.start_s, each.end_s) for each in tasks]
+        for tasks in rows[:_MOST_ROWS]
+    ]
 
 
 _MOST_JOBS: Final = 30
@@ -223,18 +207,11 @@ def jobs_over_time(
 
     A lane a job, at most 30: those that failures of racks and pods strike first, then the earliest.
 
-    Parameters
-    ----------
-    played
-        A replication that was watched.
-    use
-        As of `cprsim.clusters.result.ClusterResult.use`, of the same replication.
-    title
-        Of what: the first note below.
-    window
-        The part of the time to draw, s; all of it if not given.
+    `played`: a replication that was watched. `use`: as of
+    `cprsim.clusters.result.ClusterResult.use`, of the same replication. `title`: of what: the first
+    note below. `window`: the part of the time to draw, s; all of it if not given.
     """
-    from_s, to_s = window or (0.0, played.ends_s)
+    from_s, to_s = part_s = window or (0.0, played.ends_s)
     end_s = {job.name: job.had[-1][1] if job.had else to_s for job in played.jobs}
     start_s = {job.name: job.had[0][0] if job.had else job.arrives_s for job in played.jobs}
     there = [job for job in played.jobs if job.arrives_s < to_s and end_s[job.name] > from_s]
@@ -242,12 +219,22 @@ def jobs_over_time(
     struck = {name for _, names in shocks for name in names}
     jobs = sorted(there, key=lambda job: (job.name not in struck, start_s[job.name]))[:_MOST_JOBS]
     jobs.sort(key=lambda job: start_s[job.name])
-    part_s = from_s, to_s
-    rows = [row for job in jobs for row in _job_rows(job, min(end_s[job.name], to_s), part_s)]
+    rows: list[_Row] = []
+    for job in jobs:
+        ends_s = (job.arrives_s, min(end_s[job.name], to_s))
+        spans: list[Span] = [(WAIT, *ends_s), *(("train", a, b) for a, b in job.had)]
+        failures_s: list[float] = []
+        background: list[Span] = []
+        if job.watch is not None:
+            spans += job.watch.spans
+            failures_s = [at_s for at_s in job.watch.failures if from_s <= at_s <= to_s]
+            background = [("save", a, b) for a, b in job.watch.in_background]
+        rows.append(_Row(job.name, spans, ends_s, failures_s, 0.1, 0.02))
+        if background:
+            rows.append(_Row("", background, ends_s, (), 0.03, 0.04))
     sheet = Sheet(2, 1, sharex=True)
     above, below = sheet.axes
-    found = {WAIT, *(doing for row in rows for doing, _, _ in row.spans)}
-    rows_in = _draw(above, rows, (from_s, to_s), found, {})
+    rows_in = _draw(above, rows, part_s)
     above.get_gridspec().set_height_ratios([rows_in, _LOAD_IN])  # type: ignore[union-attr]
     for number, (shock, _) in enumerate(shocks):
         for axes in sheet.axes:
@@ -257,8 +244,7 @@ def jobs_over_time(
             above.text(shock.at_s, 0, f"{shock.what} down", va="bottom", color="#A03020")
     below.set_xlabel(above.get_xlabel())
     above.set_xlabel("")
-    _load(below, use, (from_s, to_s))
-    sheet.key("below")
+    _load(below, use, part_s)
     finding = f"{counted(len(there), 'job')} in {duration(to_s - from_s)}"
     if shocks:
         what = f"{len(shocks)} racks or pods fail, with nodes"
@@ -268,19 +254,7 @@ def jobs_over_time(
     notes = ["Triangles: failures. Thin lanes: saves and loads during training"]
     if len(there) > len(jobs):
         notes.append(f"{len(jobs)} of {len(there)} jobs; those that racks or pods strike first")
-    return sheet.done(finding, title, notes, (rows_in + _LOAD_IN) / 2)
-
-
-def _job_rows(job: "JobRun", end_s: float, window: tuple[float, float]) -> list[_Row]:
-    """Return a job from its arrival on, and what it does in the background."""
-    watch, spans = job.watch, [("train", a, b) for a, b in job.had]
-    spans += [] if watch is None else watch.spans
-    failures_s = [] if watch is None else [s for s in watch.failures if window[0] <= s <= window[1]]
-    rows = [_Row([job.name], spans, (job.arrives_s, end_s), failures_s, 0.1, 0.02)]
-    if watch is not None and watch.in_background:
-        background = [("save", a, b) for a, b in watch.in_background]
-        rows.append(_Row([], background, (job.arrives_s, end_s), (), 0.03, 0.04))
-    return rows
+    return sheet.done(finding, title, notes, (rows_in + _LOAD_IN) / 2, "below")
 
 
 def _load(axes: Axes, use: pd.DataFrame, window: tuple[float, float]) -> None:

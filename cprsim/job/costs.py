@@ -118,11 +118,6 @@ class CostModel:
         """B/s of every link."""
         return capacities(self.cluster, self.storage)
 
-    @cached_property
-    def _known(self) -> dict[tuple[object, ...], Transfer]:
-        """Transfers by request: policies and expectations need the same ones again."""
-        return {}
-
     def save(
         self, tier: Tier, portion: float = 1.0, writes: float = 1.0, besides_s: float = 0.0
     ) -> Transfer:
@@ -130,16 +125,9 @@ class CostModel:
 
         What isn't tracked is saved whole. `writes`: share of these bytes that is really written,
         and of the rows that are collected. What choosing and collecting rows takes, and
-        `besides_s`, is charged as so many more bytes,
-        at the pace of a save with the links to itself.
+        `besides_s`, is charged as so many more bytes, at the pace of a save with the links to
+        itself.
         """
-        key = "save", tier, portion, writes, besides_s
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._save(tier, portion, writes, besides_s)
-        return known
-
-    def _save(self, tier: Tier, portion: float, writes: float, besides_s: float) -> Transfer:
         whole = self._whole_save(tier)
         if portion == 1.0 and not besides_s:
             return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
@@ -182,13 +170,8 @@ class CostModel:
         that are read, as a share of those that are filled. A trainer's replacement copies its dense
         part from another trainer: not charged.
         """
-        key = "load", tier, rollback, servers, reads
-        known = self._known.get(key)
-        if known is None:
-            whole = self._whole_load(tier, rollback, servers)
-            known = whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
-            self._known[key] = known
-        return known
+        whole = self._whole_load(tier, rollback, servers)
+        return whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
 
     def _whole_load(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
         if rollback != "all" and servers == 0:
@@ -230,13 +213,6 @@ class CostModel:
         bytes that the servers send to each other in it, all together. `busiest`: requests to the
         server that serves the most, its own being 1.
         """
-        key = "training", slowdown, peer_bytes_per_s, busiest
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._training(slowdown, peer_bytes_per_s, busiest)
-        return known
-
-    def _training(self, slowdown: float, peer_bytes_per_s: float, busiest: float) -> Transfer:
         cap = 1.0 / (1.0 + slowdown)
         pulled = self.job.network or 0.0
         if not pulled and not peer_bytes_per_s:

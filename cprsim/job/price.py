@@ -10,9 +10,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
-from cprsim.basics.errors import UnitError
 from cprsim.basics.schema import NUMBER, RANGE, UNIT
 from cprsim.basics.units import BYTES, MOST, SECONDS
+from cprsim.errors import UnitError
 
 #: Hours in a month, as clouds bill them: 8,760 h of a year / 12.
 MONTH_H = 730.0

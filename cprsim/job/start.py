@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Seconds, Section
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import format_duration
 from cprsim.job.delays import Delay, mean_s
+from cprsim.survival.distributions import Distribution
 
 if TYPE_CHECKING:
     from cprsim.job.costs import Costs
@@ -65,6 +65,10 @@ class Start(Section):
         return self.cache == "node"
 
 
+#: A start that takes no time.
+_NONE = Start()
+
+
 class StartCosts(NamedTuple):
     """Seconds of one start and one end: waiting for nodes, the rest cold or warm, the end."""
 
@@ -114,16 +118,20 @@ def mean_start(costs: "Costs") -> StartCosts:
 
 def has_starts(costs: "Costs") -> bool:
     """Return whether starts or ends take any time."""
+    if costs.start is None and not costs.shutdown:
+        return False
     return starts_vary(costs) or any(mean_start(costs))
 
 
 def starts_vary(costs: "Costs") -> bool:
     """Return whether any part is drawn."""
+    if costs.start is None:
+        return isinstance(costs.shutdown, Distribution)
     return any(isinstance(delay, Distribution) for delay, _ in _parts(costs))
 
 
 def _parts(costs: "Costs") -> Iterator[tuple[Delay, Cause]]:
-    start = costs.start or Start()
+    start = costs.start or _NONE
     yield start.schedule, Cause.START_SCHEDULE
     yield start.initialise, Cause.START_INITIALISE
     yield start.compile, Cause.START_COMPILE

@@ -121,14 +121,12 @@ def _modified(job: Running, since_s: float) -> float:
     low, high = 0, plan.points
     while low < high:
         middle = (low + high) // 2
-        if job.real[at + middle] < intervals:
+        if job.real[at + middle] <= intervals:
             low = middle + 1
         else:
             high = middle
     if low == plan.points:
         return job.real[shares + low - 1]
-    if job.real[at + low] == intervals:
-        return job.real[shares + low]
     before_s, before = job.real[at + low - 1], job.real[shares + low - 1]
     step = (intervals - before_s) / (job.real[at + low] - before_s)
     return before + step * (job.real[shares + low] - before)

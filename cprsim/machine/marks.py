@@ -84,7 +84,7 @@ def in_ring(job: Running, tier: int, ahead: int) -> int:
     """Return the place so many places ahead of a tier's last checkpoint, in its ring."""
     count = job.plan.older + 1
     first = tier * count
-    return first + (job.tiers[tier].last - first + ahead + count) % count
+    return first + (job.tiers[tier].last - first + ahead) % count
 
 
 def _pop(job: Running, tier: int) -> None:

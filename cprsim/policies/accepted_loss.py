@@ -6,19 +6,12 @@ from typing import Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Seconds
-from cprsim.contract import (
-    Answers,
-    Case,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Tier,
-    every,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case
+from cprsim.contract.plan import Plan, every
+from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.job.derived import snapshot
+from cprsim.job.tiers import Tier
 
 _DAY_S = 86400.0
 

@@ -8,20 +8,12 @@ from pydantic import Field, WithJsonSchema, WrapValidator, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Bytes, PositiveSeconds, Seconds
-from cprsim.contract import (
-    Context,
-    Growing,
-    Interval,
-    Plan,
-    Policy,
-    Save,
-    Setting,
-    Tier,
-    every,
-    whole_numbers,
-)
+from cprsim.contract.actions import Save
+from cprsim.contract.plan import Growing, Plan, every
+from cprsim.contract.policy import Context, Interval, Policy, Setting, whole_numbers
 from cprsim.formulas.intervals import checkfreq_settled, checkfreq_steps
 from cprsim.job.derived import snapshot
+from cprsim.job.tiers import Tier
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Steps that CheckFreq adds to its interval at a time.

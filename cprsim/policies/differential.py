@@ -8,22 +8,12 @@ from pydantic import Field
 
 from cprsim.basics.periods import whole_periods
 from cprsim.basics.schema import Part, PositiveSeconds, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Choice,
-    Context,
-    Differences,
-    Interval,
-    Plan,
-    Policy,
-    Save,
-    Setting,
-    Tier,
-    every,
-)
+from cprsim.contract.actions import Save
 from cprsim.contract.controller import saves_of
-from cprsim.contract.plan import VARIANTS, Variant
+from cprsim.contract.plan import VARIANTS, Differences, Plan, Variant, every
+from cprsim.contract.policy import Choice, Context, Interval, Policy, Setting
 from cprsim.job.derived import OwnCost, snapshot, tracked_rows
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK

@@ -8,25 +8,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Rate, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Redundancy,
-    Setting,
-    Tier,
-    Within,
-    every,
-    whole_numbers,
-)
+from cprsim.contract.actions import Recover
+from cprsim.contract.answers import Answers, Case, Within
+from cprsim.contract.plan import Plan, Redundancy, every
+from cprsim.contract.policy import Context, Interval, Policy, Setting, whole_numbers
 from cprsim.formulas.ecrec import RebuildConstants, rebuild_constants, rebuild_s
 from cprsim.job.costs import time_of_throughput
 from cprsim.job.derived import OwnCost, applied_again, committed, dense_copied, published
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import FULL_ROLLBACK, rare_interval_s
 
 #: Where a lost server's shard is decoded from.

@@ -6,21 +6,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Setting,
-    Tier,
-    every,
-    whole_numbers,
-)
+from cprsim.contract.actions import Recover
+from cprsim.contract.answers import Answers, Case
+from cprsim.contract.plan import Plan, every
+from cprsim.contract.policy import Context, Interval, Policy, Setting, whole_numbers
 from cprsim.job.derived import resharded
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import checkpoint_interval_s
 
 #: The other servers, which a replacement takes its rows back from.

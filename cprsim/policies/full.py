@@ -3,15 +3,10 @@
 import math
 from typing import Literal
 
-from cprsim.contract import (
-    Always,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    every,
-)
+from cprsim.contract.actions import Recover
+from cprsim.contract.answers import Always
+from cprsim.contract.plan import Plan, every
+from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.formulas.intervals import exact_interval_s, young_interval_s
 
 #: Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint.

@@ -8,25 +8,13 @@ from pydantic import Field, model_validator
 
 from cprsim.basics.periods import whole_periods
 from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Choice,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Rotation,
-    Rotations,
-    Save,
-    Setting,
-    Tier,
-    every,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case
+from cprsim.contract.plan import Plan, Rotation, Rotations, every
+from cprsim.contract.policy import Choice, Context, Interval, Policy, Setting
 from cprsim.formulas.experts import checkpoint_share, rotation_left_s
 from cprsim.job.derived import OwnCost, snapshot
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 

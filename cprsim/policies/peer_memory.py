@@ -7,24 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Context,
-    GivenInterval,
-    Groups,
-    Mirror,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Setting,
-    Tier,
-    every,
-    whole_numbers,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case, Groups
+from cprsim.contract.plan import Mirror, Plan, every
+from cprsim.contract.policy import Context, GivenInterval, Policy, Setting, whole_numbers
 from cprsim.job.derived import copied, published
+from cprsim.job.tiers import REMOTE, Tier
 
 #: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
 MEMORY = "memory"

@@ -6,20 +6,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Chains,
-    Choice,
-    Context,
-    Plan,
-    Save,
-    Setting,
-    Tracking,
-    every,
-)
+from cprsim.contract.actions import Save
+from cprsim.contract.plan import Chains, Plan, Tracking, every
+from cprsim.contract.policy import Choice, Context, Setting
 from cprsim.job.derived import OwnCost, tracked_rows
+from cprsim.job.tiers import REMOTE
 from cprsim.policies.cpr import Cpr
-from cprsim.rows.lost import LostShare
+from cprsim.rows.lost import Lost
 from cprsim.rows.model import PartialSaves, RowModel
 from cprsim.rows.names import TrackerName
 
@@ -113,7 +106,7 @@ class PrioritySaving(Cpr):
 
     def _lost(
         self, context: Context, rows: RowModel, samples: int, interval_s: float
-    ) -> LostShare | None:
+    ) -> Lost | None:
         """Return the updates that its saves leave; None where the job ends before the first."""
         most = rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)

@@ -6,24 +6,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Part, Seconds
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Context,
-    InARow,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Redundancy,
-    Setting,
-    Tier,
-    every,
-    whole_numbers,
-)
+from cprsim.contract.actions import Recover
+from cprsim.contract.answers import Answers, Case, InARow
+from cprsim.contract.plan import Plan, Redundancy, every
+from cprsim.contract.policy import Context, Interval, Policy, Setting, whole_numbers
 from cprsim.job.costs import time_of_throughput
 from cprsim.job.derived import applied_again, published
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import rare_interval_s
 
 #: Where a lost server's shards are copied from.

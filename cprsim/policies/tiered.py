@@ -8,25 +8,13 @@ from pydantic import Field, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.schema import Part, Rate, Seconds, Section
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Chains,
-    Context,
-    Groups,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Schedule,
-    Setting,
-    Tier,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case, Groups
 from cprsim.contract.failure_kinds import kinds
+from cprsim.contract.plan import Chains, Plan, Schedule
+from cprsim.contract.policy import Context, Interval, Policy, Setting
 from cprsim.job.derived import OwnCost, snapshot
-from cprsim.job.tiers import Medium
+from cprsim.job.tiers import REMOTE, Medium, Tier
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s
 
@@ -72,6 +60,12 @@ class Place(Section):
     def links(self) -> int:
         """Saves from one base to the next."""
         return 1 if self.differential is None else self.base_every or _BASE_EVERY
+
+    @property
+    def mean_share(self) -> float:
+        """Share of the bytes that a save writes, on average from one base to the next."""
+        later = 1.0 if self.differential is None else self.differential
+        return (1.0 + (self.links - 1) * later) / self.links
 
 
 class Peers(Place):
@@ -177,30 +171,33 @@ class Tiered(Policy):
                 "each copy of a shard needs its own server"
             )
         rule = nearest_survivor(tuple(self.places), Groups(context.servers, copies))
-        places = self.places.items()
-        stalls = {name: _snapshot_of(name, place, context) for name, place in places}
-        own_costs = tuple(each for each in stalls.values() if each is not None)
-        stalled_s = {name: 0.0 if each is None else each.value for name, each in stalls.items()}
-        tiers = tuple(_tier_of(name, place, context, stalled_s[name]) for name, place in places)
-        chains = tuple(tuple(_chain_of(name, place)) for name, place in places)
-        schedules = []
-        for tier, (name, place), chain in zip(tiers, places, chains, strict=True):
+        tiers, schedules, chains, own_costs = [], list[Schedule](), [], list[OwnCost]()
+        for name, place in self.places.items():
+            stall_s = 0.0
+            if not place.blocking:
+                copied = snapshot(
+                    context.costs, place.snapshot_s, place.mean_share, f"{name}.snapshot"
+                )
+                own_costs.append(copied)
+                stall_s = copied.value
+            tier, chain = _tier_of(name, place, context, stall_s), tuple(_chain_of(name, place))
             save, share = _mean_of(chain), _share(name, rule, context)
+            tiers.append(tier)
+            chains.append(chain)
             schedules.append(Schedule(_interval_s(tier, place, save, share, context), save))
         if self.remote is None:  # the start of the job is loaded from the store
-            tiers += (REMOTE,)
+            tiers.append(REMOTE)
         # What is saved to the store in the background lies in memory until then.
         staged = self.remote is not None and not self.remote.blocking
         memory = float((self.local is not None) + (copies if self.peer else 0) + staged)
-        sequence = None if len(chains) == len(chains[0]) == 1 else Chains(chains)
         return Plan(
             "full",
             tuple(schedules),
             rule,
-            tiers,
-            sequence=sequence,
+            tuple(tiers),
+            sequence=None if len(chains) == len(chains[0]) == 1 else Chains(tuple(chains)),
             memory_overhead=memory,
-            own_costs=own_costs,
+            own_costs=tuple(own_costs),
         )
 
 
@@ -224,18 +221,6 @@ def _interval_s(tier: Tier, place: Place, save: Save, share: float, context: Con
         raise ValueError(f"{tier.name}: {error}") from None
 
 
-def _snapshot_of(name: str, place: Place, context: Context) -> OwnCost | None:
-    """Return what a save to that tier stalls training for; None where training waits for saves.
-
-    On average over the saves from one base to the next.
-    """
-    if place.blocking:
-        return None
-    later = 1.0 if place.differential is None else place.differential
-    share = (1.0 + (place.links - 1) * later) / place.links
-    return snapshot(context.costs, place.snapshot_s, share, f"{name}.snapshot")
-
-
 def _tier_of(name: str, place: Place, context: Context, snapshot_s: float) -> Tier:
     """The tier of that name; its costs must be known."""
     costs = context.costs
@@ -254,15 +239,8 @@ def _tier_of(name: str, place: Place, context: Context, snapshot_s: float) -> Ti
                 f"{name}: what a {measured} takes can't be derived without [model]; give that, or "
                 f"the measured {measured!r}"
             )
-    return Tier(
-        name,
-        _MEDIA[name],
-        place.save_s,
-        place.load_s,
-        place.write,
-        place.read,
-        snapshot_s,
-    )
+    measured_s = place.save_s, place.load_s
+    return Tier(name, _MEDIA[name], *measured_s, place.write, place.read, snapshot_s)
 
 
 def _chain_of(name: str, place: Place) -> Iterator[Save]:

@@ -7,22 +7,12 @@ from pydantic import Field
 
 from cprsim.basics.schema import PositiveSeconds, Seconds
 from cprsim.basics.units import format_bytes
-from cprsim.contract import (
-    REMOTE,
-    Answers,
-    Case,
-    Context,
-    Interval,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Schedule,
-    Setting,
-    Tier,
-    whole_numbers,
-)
+from cprsim.contract.actions import Recover, Save
+from cprsim.contract.answers import Answers, Case
+from cprsim.contract.plan import Plan, Schedule
+from cprsim.contract.policy import Context, Interval, Policy, Setting, whole_numbers
 from cprsim.job.derived import OwnCost
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import rare_interval_s
 
 #: The servers of other groups that hold the same rows, as they were when all last averaged.

@@ -12,9 +12,9 @@ from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
 from cprsim.basics.units import format_bytes, format_duration, format_percent, percent
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.contract.memory import server_bytes
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.means import amount
+from cprsim.runs.memory import server_bytes
 from cprsim.runs.selection import words
 from cprsim.runs.selection.intervals import ROUNDING
 

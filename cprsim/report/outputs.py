@@ -11,8 +11,8 @@ from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
-    from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.basis import ScenarioSource
+    from cprsim.runs.vocabulary import Vocabulary
 
 #: What `run --out` may write.
 NAMES = (

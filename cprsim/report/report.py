@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cprsim.basics.units import format_duration
-from cprsim.contract.vocabulary import Vocabulary
 from cprsim.figures import page_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.report import html
@@ -21,6 +20,7 @@ from cprsim.report.tables import (
 )
 from cprsim.runs.result import Result
 from cprsim.runs.selection.words import interval
+from cprsim.runs.vocabulary import Vocabulary
 from cprsim.sim.history.recorder import record
 
 

@@ -17,17 +17,18 @@ from cprsim.basics.units import (
     percent,
 )
 from cprsim.contract.ledger import FAILURE_COSTS, OVERHEAD_CAUSES, told_causes
-from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.means import share_and_half
 from cprsim.runs import by_cause
 from cprsim.runs.cautions import of_run
 from cprsim.runs.restarts import restarts
 from cprsim.runs.summaries import Mean
+from cprsim.runs.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cprsim.advice.row_loss import AccessLog, RowLosses
+    from cprsim.advice.access_log import AccessLog
+    from cprsim.advice.row_loss import RowLosses
     from cprsim.runs.fleet_result import FleetResult
     from cprsim.runs.result import Result
 

@@ -1,6 +1,5 @@
 """SSU in the mean field: a list of rows that some batches accessed, which evicts at random."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +10,6 @@ from scipy.optimize import brentq
 from cprsim.rows.lost import Left, slope
 
 Array = NDArray[np.float64]
-#: Of a cycle of saves, those that the long run is taken over.
-_MOST_SAVES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +42,6 @@ class ListedBatches:
             updates[save] = self.rows @ left
             sum_left += left
         return Left(updates, slope(self.rows, self.accesses, sum_left))
-
-    def limit(self) -> float:
-        """The updates after many saves, on average."""
-        cycle = range(min(self.period // math.gcd(self.batches, self.period), _MOST_SAVES))
-        kept, added = np.ones_like(self.accesses), np.zeros_like(self.accesses)
-        for on, missed in map(self._at_save, cycle):
-            kept, added = kept * (1 - on), added * (1 - on) + missed
-        touched = kept < 1
-        left = np.zeros_like(self.accesses)
-        left[touched] = added[touched] / (1 - kept[touched])
-        found = []
-        for on, missed in map(self._at_save, cycle):
-            left = left * (1 - on) + missed
-            found.append(float(self.rows @ left))
-        return math.fsum(found) / len(found)
 
     def _at_save(self, save: int) -> tuple[Array, Array]:
         """Probability of being on the list, and updates that it misses, of a save from 0 on."""

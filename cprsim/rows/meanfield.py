@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from cprsim.basics.periods import whole_periods
 from cprsim.errors import UsageError
-from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed, ListedBatches
-from cprsim.rows.lost import Left, LostShare
+from cprsim.rows.lost import Left, Lost
 from cprsim.rows.movement import Made
 from cprsim.rows.names import BY_USE, OptimizerRule, TrackerName
 from cprsim.rows.popularity import Popularity
@@ -56,60 +55,60 @@ class MeanField:
     together: int = 1
     servers: tuple[float, ...] | None = None
 
-    def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
-        """Expected lost share from time 0, when everything is saved, to a number of intervals."""
-        saves = whole_periods(intervals, self.fraction)
-        left = self._left(tracker, saves)
-        on = self._on_servers(left.slope)
-        return LostShare.expected(self.fraction, left.updates / self.updates, on)
+    def lost(self, tracker: TrackerName, intervals: float) -> Lost:
+        """Expected lost updates from time 0 to a number of intervals."""
+        left, on = self._left(tracker, whole_periods(intervals, self.fraction)), None
+        if self.servers is not None:
+            even = 1 / len(self.servers)
+            on = tuple(even + left.slope * (share - even) for share in self.servers)
+        return Lost(self.fraction, left.updates / self.updates, left=on)
 
-    def change(self, tracker: TrackerName, intervals: float) -> LostChange:
-        """Expected lost movement from time 0, when no row has had an update, to a time."""
+    def change(self, tracker: TrackerName, intervals: float) -> Lost:
+        """Expected lost movement under Adagrad from time 0 to a number of intervals.
+
+        Of trackers that choose rows by their use.
+        """
         saves = whole_periods(intervals, self.fraction)
-        after = self._change_after(tracker, saves)
-        return LostChange(self.fraction, after, (self._made,))
+        made = Made(self.popularity, self.updates, self.renewed, self.fraction)
+        whole = self._k == self.popularity.size
+        after = np.zeros(saves) if whole else self._played(tracker, saves)[1]
+        return Lost(self.fraction, after, (made,))
 
     def long_run(self, tracker: TrackerName) -> float:
         """Mean lost share relative to saving everything once an interval, in the long run.
 
-        Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
-        interval) intervals. `LostShare.relative` says where a job of known length is. Under
-        Adagrad or on a random walk SCAR has no cycle, and where ids are renewed
-        there is none either; raise `UsageError` then.
+        Of plain SGD, ids that stay, and batches of one access. Rows that are hardly ever touched
+        take long to get there: up to 1 / (their accesses an interval) intervals. `Lost.relative`
+        says where a job of known length is.
         """
-        if self.renewed:
-            raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")
-        if self._by_movement(tracker):
-            how = "on a random walk" if self.directions else f"under {self.rule}"
-            raise UsageError(f"scar has no long run {how}; ask for some intervals")
-        return 2 * self._limit(tracker) + self.fraction
+        size, k = self.popularity.size, self._k
+        if k == size:
+            left = 0.0
+        elif tracker in ("mfu", "scar"):
+            left = counted_in_the_long_run(self._classes, k) / self.updates
+        elif tracker == "ssu":
+            left = Listed(*self._classes, k, self.subsample).limit() / self.updates
+        else:
+            left = self.fraction * float(_AGES[tracker](k / size, np.array([2**53]))[0])
+        return 2 * left + self.fraction
 
     def _left(self, tracker: TrackerName, saves: int) -> Left:
         size, k = self.popularity.size, self._k
         if k == size:
             return Left(np.zeros(saves))
-        if self._is_played(tracker):
+        by_movement = tracker == "scar" and (self.rule != "sgd" or self.directions is not None)
+        if by_movement or (self.renewed > 0 and tracker in BY_USE):  # a row's history counts
             return self._played(tracker, saves)[0]
         if tracker in ("mfu", "scar"):
             return Left(counted(self._classes, k, saves))
         if tracker == "ssu":
-            return self._listed.left(saves)
+            batches = self._batches
+            one = (*self._classes, k, self.subsample)
+            if batches is None or batches > _MOST_BATCHES:
+                return Listed(*one).left(saves)
+            return ListedBatches(*one, batches, self.together).left(saves)
         made = self.updates * self.fraction
         return Left(made * _AGES[tracker](k / size, np.arange(1, saves + 1)), slope=1.0)
-
-    def _change_after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
-        size, k = self.popularity.size, self._k
-        if self.rule == "sgd":
-            return self._left(tracker, saves).updates
-        if k == size:
-            return np.zeros(saves)
-        if tracker in BY_USE:
-            return self._played(tracker, saves)[1]
-        made = self._made.until(np.arange(saves + 1) * self.fraction)
-        # A row lost what was made in each of the periods that it is older than.
-        age, share = np.arange(1, saves + 1), k / size
-        older = (1 - share) ** age if tracker == "random" else np.maximum(0.0, 1 - share * age)
-        return np.convolve(np.diff(made), older)[:saves]
 
     def _played(self, tracker: TrackerName, saves: int) -> tuple[Left, NDArray[np.float64]]:
         """Return the rest of a sample of rows, and its movement."""
@@ -125,35 +124,6 @@ class MeanField:
             self.directions,
             self._batches,
         )
-
-    def _is_played(self, tracker: TrackerName) -> bool:
-        """Return whether it is a sample of rows, since a row's history counts."""
-        return self._by_movement(tracker) or (self.renewed > 0 and tracker in BY_USE)
-
-    def _by_movement(self, tracker: TrackerName) -> bool:
-        """Return whether the tracker chooses by movement, and updates differ in it."""
-        return tracker == "scar" and (self.rule != "sgd" or self.directions is not None)
-
-    def _on_servers(self, slope: float) -> tuple[float, ...] | None:
-        """Share of what saves leave on each server, by how far it lies where updates go."""
-        if self.servers is None:
-            return None
-        even = 1 / len(self.servers)
-        return tuple(even + slope * (share - even) for share in self.servers)
-
-    @property
-    def _made(self) -> Made:
-        return Made(self.rule, self.popularity, self.updates, self.renewed, self.fraction)
-
-    def _limit(self, tracker: TrackerName) -> float:
-        size, k = self.popularity.size, self._k
-        if k == size:
-            return 0.0
-        if tracker in ("mfu", "scar"):
-            return counted_in_the_long_run(self._classes, k) / self.updates
-        if tracker == "ssu":
-            return self._listed.limit() / self.updates
-        return self.fraction * float(_AGES[tracker](k / size, np.array([2**53]))[0])
 
     @property
     def _k(self) -> int:
@@ -176,13 +146,6 @@ class MeanField:
     def _batches(self) -> int | None:
         """Whole batches between two saves."""
         return None if self.batches is None else max(1, round(self.batches * self.fraction))
-
-    @property
-    def _listed(self) -> Listed | ListedBatches:
-        batches = self._batches
-        if batches is None or batches > _MOST_BATCHES:
-            return Listed(*self._classes, self._k, self.subsample)
-        return ListedBatches(*self._classes, self._k, self.subsample, batches, self.together)
 
 
 def random_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:

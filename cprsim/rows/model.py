@@ -15,8 +15,7 @@ from cprsim.rows.names import OptimizerRule, TrackerName
 from cprsim.rows.skew import Skew
 
 if TYPE_CHECKING:
-    from cprsim.rows.change import LostChange
-    from cprsim.rows.lost import LostShare
+    from cprsim.rows.lost import Lost
     from cprsim.rows.meanfield import MeanField
     from cprsim.rows.popularity import Popularity
 
@@ -130,42 +129,42 @@ class RowModel:
         """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
         return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
 
-    def lost(self, saving: PartialSaves) -> "LostShare":
-        """Expected lost share of all updates from time 0, when everything is saved."""
+    def lost(self, saving: PartialSaves) -> "Lost":
+        """Expected lost updates of all rows from time 0, when everything is saved."""
         if saving not in self._known:
             self._known[saving] = self._lost(saving)
-        known: LostShare = self._known[saving]
+        known: Lost = self._known[saving]
         return known
 
-    def change(self, saving: PartialSaves) -> "LostChange":
-        """Expected lost movement of all rows from time 0, when none has had an update.
+    def change(self, saving: PartialSaves) -> "Lost":
+        """Expected lost movement of all rows under Adagrad from time 0, when none has an update.
 
         With a `fraction` of 1 everything is saved once an interval. A first update moves the rows
         of all tables alike.
         """
-        from cprsim.rows.change import LostChange  # noqa: PLC0415  (of those that save by priority)
+        from cprsim.rows.lost import Lost  # noqa: PLC0415  (of those that save by priority)
         from cprsim.rows.movement import Made  # noqa: PLC0415
 
-        parts, rest = self._fields(saving)
-        lost = [field.change(saving.tracker, saving.intervals) for field, _ in parts]
+        fields, rest = self._fields(saving)
+        parts = [field.change(saving.tracker, saving.intervals) for field, _ in fields]
+        renewed, made = self._renewal(saving.interval_s), [each for p in parts for each in p.made]
         for table in rest:
-            popularity, updates = self._popularity_of(table), saving.samples * table.lookups
-            renewed = self._renewal(saving.interval_s)
-            made = Made(self.rule, popularity, updates, renewed, saving.fraction)
-            lost.append(LostChange(saving.fraction, np.zeros(saving.saves), (made,)))
-        return LostChange.together(lost)
+            updates = saving.samples * table.lookups
+            made.append(Made(self._popularity_of(table), updates, renewed, saving.fraction))
+        after = np.sum([np.zeros(saving.saves), *(part.after for part in parts)], axis=0)
+        return Lost(saving.fraction, after, tuple(made))
 
-    def _lost(self, saving: PartialSaves) -> "LostShare":
-        from cprsim.rows.lost import LostShare  # noqa: PLC0415  (likewise)
+    def _lost(self, saving: PartialSaves) -> "Lost":
+        from cprsim.rows.lost import Lost  # noqa: PLC0415  (likewise)
 
         fields, _ = self._fields(saving)
         parts = [field.lost(saving.tracker, saving.intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
-            parts.append(LostShare.expected(saving.fraction, np.zeros(saving.saves)))
+            parts.append(Lost(saving.fraction, np.zeros(saving.saves)))
             updates.append(rest)
-        return LostShare.together(parts, updates)
+        return Lost.together(parts, updates)
 
     def _fields(
         self, saving: PartialSaves

@@ -39,16 +39,30 @@ def moved(rule: OptimizerRule, updates: NDArray[Any]) -> Array:
     return np.asarray(result)
 
 
+@dataclass(frozen=True)
+class Steady:
+    """Updates of rows, all alike: as many in each interval, in any unit."""
+
+    updates: float
+
+    def until(self, times: ArrayLike) -> Array:
+        """Updates until each of the times, in intervals, shape (k,)."""
+        return self.updates * np.atleast_1d(np.asarray(times, dtype=np.float64))
+
+    def area(self, time: float) -> float:
+        """Integral of the updates until then, from time 0 to `time`."""
+        return self.updates * time * time / 2
+
+
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Expected movement of all rows of a table from time 0, when none had an update.
+    """Expected movement of all rows of a table under Adagrad from time 0, when none had an update.
 
     `popularity` of the rows; `updates` of all of them in one interval; times are in intervals.
     `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement continues evenly
     between these times then.
     """
 
-    rule: OptimizerRule
     popularity: Popularity
     updates: float
     renewed: float = 0.0
@@ -57,16 +71,12 @@ class Made:
     def until(self, times: ArrayLike) -> Array:
         """Movement made until each of the times, shape (k,), in first updates."""
         at = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        if self.rule == "sgd":
-            return self.updates * at
         if self.renewed:
             return np.asarray(np.interp(at, *self._grid(float(at.max()))))
         return np.asarray(_mean(0, np.multiply.outer(at, self._rates)) @ self.popularity.rows)
 
     def area(self, time: float) -> float:
         """Integral of what was made until then, from time 0 to `time`."""
-        if self.rule == "sgd":
-            return self.updates * time * time / 2
         if self.renewed:
             renewals, made = self._grid(time)
             times = np.append(renewals[renewals < time], time)

@@ -1,11 +1,13 @@
 """The value `skew` of a table in a scenario: how unequally its rows are accessed."""
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_serializer, model_validator
 
 from cprsim.basics.schema import Section, nearest
-from cprsim.errors import LogError, UsageError
+from cprsim.basics.tabular import LogPath, csv_cells, lines, number
+from cprsim.errors import LogError, UsageError, shown
 
 if TYPE_CHECKING:
     from cprsim.rows.popularity import Popularity
@@ -25,8 +27,7 @@ class Skew(Section):
 
     `name`: `"uniform"`, all alike, or `"dlrm-production"`, as in Meta's traces (`DLRM_PRODUCTION`);
     written as the value itself. `zipf`: the exponent s of accesses that are proportional to
-    rank^-s. `curve`: a CSV file with columns `rows_share` and `accesses_share`, from 0 to 1
-    (`cprsim.rows.readers.read_curve`).
+    rank^-s. `curve`: a CSV file with columns `rows_share` and `accesses_share`, from 0 to 1.
     """
 
     name: Name | None = None
@@ -68,8 +69,6 @@ class Skew(Section):
         if self.zipf is not None:
             return zipf(rows, self.zipf)
         if self.curve is not None:
-            from cprsim.rows.readers import read_curve  # noqa: PLC0415
-
             points = read_curve(self.curve)
             try:
                 return curve(points, rows)
@@ -79,3 +78,51 @@ class Skew(Section):
 
 
 _FORMS = 'write "uniform", "dlrm-production", {zipf = 0.95} or {curve = "file.csv"}'
+#: Columns of a concentration curve.
+CURVE_HEADER = ["rows_share", "accesses_share"]
+
+
+def read_curve(path: LogPath) -> list[tuple[float, float]]:
+    """Points of a concentration curve: CSV with the header `rows_share,accesses_share`.
+
+    Both are shares from 0 to 1, not percentages: `0.01,0.46` says that the most popular 1 % of the
+    rows get 46 % of the accesses. The file may be packed (`.gz`, `.xz`).
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, has another header, holds no point, or one that is no pair of
+        shares; whether they make a curve is checked by `concentration`.
+    """
+    points, header = [], True
+    with closing(lines(path)) as text:
+        for line, cells in csv_cells(path, text):
+            names = [cell.strip() for cell in cells]
+            if header and names != CURVE_HEADER:
+                raise LogError(
+                    f"{path}:{line}: the header is {shown(','.join(names))}; "
+                    f"it must be {','.join(CURVE_HEADER)}"
+                )
+            if not header:
+                points.append(_point(path, line, names))
+            header = False
+    if not points:
+        raise LogError(f"{path}: holds no point; write {','.join(CURVE_HEADER)} and shares below")
+    return points
+
+
+def _point(path: LogPath, line: int, cells: list[str]) -> tuple[float, float]:
+    if len(cells) != len(CURVE_HEADER):
+        raise LogError(f"{path}:{line}: the row has {len(cells)} cells, the header has 2")
+    shares = []
+    for name, cell in zip(CURVE_HEADER, cells, strict=True):
+        share = number(cell)
+        if share is None:
+            raise LogError(f"{path}:{line}: {name} is {shown(cell)}, not a number")
+        if not 0 <= share <= 1:
+            raise LogError(
+                f"{path}:{line}: {name} is {shown(cell)}; shares go from 0 to 1, so write 0.01 "
+                f"for 1 %"
+            )
+        shares.append(share)
+    return shares[0], shares[1]

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.basics.units import counted, format_duration
-from cprsim.contract.memory import memory_fault
 from cprsim.failures.causes import Part
 from cprsim.failures.replay import TraceReplay
+from cprsim.runs.memory import memory_fault
 from cprsim.runs.selection.intervals import LEAST_MET
 from cprsim.scenario import Scenario
 
@@ -134,7 +134,7 @@ def _is_told(scenario: Scenario, part: Part, cost: str) -> bool:
 
 def _processes(scenario: Scenario) -> float:
     """Return the share of failures that leave the nodes."""
-    return scenario.failure_model.severity_shares.get("process", 0.0)
+    return scenario.failure_model.process.severity_shares.get("process", 0.0)
 
 
 def _can_fail(scenario: Scenario) -> bool:

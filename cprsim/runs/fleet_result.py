@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
-from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import RunError
 from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.engines import Engine
@@ -18,6 +17,7 @@ from cprsim.runs.fleet import Fleet, dotted
 from cprsim.runs.measures import PLANNED, Basis
 from cprsim.runs.result import Result, entry, in_currency
 from cprsim.runs.summaries import ratio_of_sums, tidy
+from cprsim.runs.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,9 +13,9 @@ import numpy as np
 from cprsim.contract import Plan
 from cprsim.contract.expected import bytes_read_per_failure
 from cprsim.contract.ledger import ettr, overhead, overhead_retrained
-from cprsim.contract.memory import extra_bytes
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Model
+from cprsim.runs.memory import extra_bytes
 from cprsim.scenario import Scenario
 
 #: Numbers of one run, or arrays of those of many.

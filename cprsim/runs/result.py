@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from cprsim.basics.notebook import between, dataset, notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
-from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import UsageError
 from cprsim.job.accuracy import Drop
 from cprsim.metrics import Reading, Readings
@@ -20,7 +18,9 @@ from cprsim.runs.by_cause import by_cause
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
+from cprsim.runs.notebook import between, dataset, notebook_html, percent
 from cprsim.runs.summaries import IN_TIME, finite, half_width
+from cprsim.runs.vocabulary import Vocabulary
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -59,11 +59,14 @@ def columns_of(
     return found
 
 
-def statistics(values: NDArray[np.float64], measures: Sequence[str]) -> dict[str, float]:
-    """Columns of a summary, from values of shape (len(measures), replications)."""
+def statistics(values: NDArray[np.float64], measures: Sequence[str]) -> dict[str, Any]:
+    """Columns of a summary, from values of shape (len(measures), replications).
+
+    Of shape (len(measures), rows, replications): of so many rows.
+    """
     values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
-    mean, half = values.mean(axis=1), half_width(values)
-    median, p95 = np.quantile(values, (0.5, 0.95), axis=1)
+    mean, half = values.mean(axis=-1), half_width(values)
+    median, p95 = np.quantile(values, (0.5, 0.95), axis=-1)
     return in_columns(measures, mean, half, median, p95)
 
 
@@ -73,11 +76,11 @@ def in_columns(
     half: NDArray[np.float64],
     median: NDArray[np.float64],
     p95: NDArray[np.float64],
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Columns of a summary, from those of measures; `half`: of the width of the interval."""
     columns = {"": mean, "_low": mean - half, "_high": mean + half, "_p50": median, "_p95": p95}
     return {
-        f"{measure}{suffix}": float(column[i])
+        f"{measure}{suffix}": float(column[i]) if column.ndim == 1 else column[i]
         for i, measure in enumerate(measures)
         for suffix, column in columns.items()
     }

@@ -63,12 +63,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     policies: dict[str, InstanceOf[Policy]]
 
     def __init__(self, **mapping: Any) -> None:
-        parts = build(mapping)
-        checked = parts.pop("failure_model")
-        state = {"__dict__": parts, "__pydantic_fields_set__": set(parts)}
-        # Each part is validated already.
-        super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
-        vars(self)["failure_model"] = checked  # a log was read for it
+        self._fill(mapping)
         found = [text for each in self.plan_faults().values() for text in each.texts]
         if found:
             raise PlanError(*dict.fromkeys(found))
@@ -79,11 +74,15 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
         Raises `ScenarioError` with every fault of the values.
         """
-        parts = build(mapping)
-        checked = parts.pop("failure_model")
-        found = cls.model_construct(**parts)
-        vars(found)["failure_model"] = checked  # a log was read for it
+        found = cls.__new__(cls)
+        found._fill(mapping)
         return found
+
+    def _fill(self, mapping: dict[str, Any]) -> None:
+        parts = build(mapping)  # each is validated; for the failure model a log was read
+        fields = parts.keys() - {"failure_model"}
+        state = {"__dict__": parts, "__pydantic_fields_set__": set(fields)}
+        super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
 
     @cached_property
     def cost_model(self) -> CostModel:
@@ -112,8 +111,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
             notices=self.failures.notice,
-            severities=failures.severity_shares,
-            causes=failures.causes,
+            severities=failures.process.severity_shares,
+            causes=failures.process.causes,
             detect_s=failures.mean_time_s("detect", self.costs.detect_s),
             reschedule_s=failures.mean_time_s(
                 "repair",
@@ -241,6 +240,10 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     def mapping(self) -> dict[str, Any]:
         """The tables of a scenario file that gives this scenario back, defaults included."""
         return self._tables(Section.mapping)
+
+    def given(self) -> dict[str, Any]:
+        """The tables of a scenario file that gives this scenario back, without defaults."""
+        return self._tables(Section.given)
 
     def to_toml(self) -> str:
         """The scenario as a file, defaults included, quantities in the units they were given in."""

@@ -59,11 +59,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         parts[name], new = _section(name, section, required, mapping.get(name))
         found += new
     parts["policies"], new = _policies(mapping.get("policies", {}))
-    found += (
-        new
-        + _network_faults(parts["job"], parts["cluster"], mapping)
-        + _spare_faults(parts["cluster"])
-    )
+    found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
     found += _outage_faults(parts["job"], parts["storage"])
     found += _table_faults(parts["model"], parts["cluster"])
     if mapping.get("model") is None:  # else its faults are listed already
@@ -195,14 +191,11 @@ def _failure_model(parts: Mapping[str, Any]) -> tuple[FailureModel | None, list[
     return model, []
 
 
-def _network_faults(
-    job: Job | None, cluster: Cluster | None, mapping: Mapping[str, Any]
-) -> list[str]:
+def _network_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
     if job is None or cluster is None or job.network is None or cluster.nic is None:
         return []
     found = []
-    network = _as_given(mapping, "job", "network", job.network)
-    nic = _as_given(mapping, "cluster", "nic", cluster.nic)
+    network, nic = map(_as_given, (job.network, cluster.nic))
     for kind, nodes in (
         ("parameter_servers", cluster.parameter_servers),
         ("trainers", cluster.trainers),
@@ -279,7 +272,7 @@ def _restart_faults(
             if value is not None
         ]
     in_place = cluster.cured_in_place
-    if not any(model.severity_shares.get(each) for each in in_place):
+    if not any(model.process.severity_shares.get(each) for each in in_place):
         which = " or ".join(in_place)
         return [
             f"costs.restart: no failure is of severity {which}; give failures.severity, e.g. "
@@ -315,8 +308,8 @@ def _price_faults(prices: Prices | None) -> list[str]:
     ]
 
 
-def _as_given(mapping: Mapping[str, Any], section: str, key: str, bytes_per_s: float) -> str:
+def _as_given(bytes_per_s: float) -> str:
     """A rate as a user wrote it, where it is known."""
-    table = mapping.get(section)
-    given = table.get(key) if isinstance(table, dict) else None
-    return str(given or units.format_exact(bytes_per_s, units.BYTES_PER_SECOND))
+    if isinstance(bytes_per_s, units.AsWritten):
+        return bytes_per_s.text
+    return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)

@@ -2,7 +2,7 @@
 
 Each kind of number is drawn as a block with a row for each of some replications of a cohort, as
 long as it is needed. The compiled engine gathers blocks of many runs in arrays
-(`cprsim.batch.gathered`). `RunDraws` lengthens those of one run whenever the machine needs more.
+(`cprsim.batch.engine`). `RunDraws` lengthens those of one run whenever the machine needs more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import Part
 from cprsim.failures.cohorts import (
@@ -34,6 +33,7 @@ from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
+from cprsim.survival.distributions import Distribution
 
 #: Draws a block, shape (replications, count, ...), for a count of numbers, or of groups of them.
 Draw = Callable[[int], NDArray[Any]]

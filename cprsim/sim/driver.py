@@ -58,12 +58,13 @@ class Bundle:
         if needed > self._room:
             self._make_room(2 * needed)
         if len(losses) < run.losses + 4 * servers:
-            losses.extend(LossRow() for _ in range(run.losses + 8 * servers))
+            losses += [LossRow() for _ in range(run.losses + 8 * servers)]
 
     def _make_room(self, flows: int) -> None:
         plan, self._room = self.plan, flows
         sizes = plan.servers, plan.nodes, max(plan.schedules, 1), plan.older, plan.leaves
         tables = working_memory(*sizes, plan.spares, flows)
+        tables["losses"] = LossRow, 4 * plan.servers  # `make_room` adds more
         for name, (kind, length) in tables.items():
             found: Any = getattr(self, name, None)
             if found is None:
@@ -75,7 +76,7 @@ class Bundle:
                     each.extend([0] * (width - len(each)))
                 found += ([0] * width for _ in range(count - len(found)))
             elif kind is not float:
-                found += (kind() for _ in range(length - len(found)))
+                found += [kind() for _ in range(length - len(found))]
 
 
 class Player:
@@ -117,6 +118,10 @@ class Player:
         found = [0.0] * len(Ledger.__dataclass_fields__)
         account.write(self.job, found)
         return found
+
+    def end(self) -> None:
+        """Let go of the run, so that no cycle of references keeps its rows."""
+        self._outside.job = None
 
     def process(self, env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
         """Run the job as a process, from its start to its end.

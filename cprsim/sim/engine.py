@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import CprsimError, RunError, told
 from cprsim.contract.ledger import Ledger
+from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Timeline
 from cprsim.scenario import Scenario
 from cprsim.sim.draws import MANY, RunDraws, ScenarioDraws
@@ -34,6 +34,8 @@ def simulate(
     players = [Player(scenario, name) for name in policies]
     runs = map(ScenarioDraws(scenario, seed).of_run, replications)
     rows = [[_played(player, run) for player in players] for run in runs]
+    for player in players:
+        player.end()
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(players), len(COLUMNS))
 
 

@@ -196,8 +196,10 @@ class PlanRows(PatternRows):
     def _starts(self) -> dict[str, Any]:
         """Return the plan row's columns on starts and allocations."""
         costs = self.costs.costs
+        if not has_starts(costs):
+            return self._allocations()
         return {
-            "starts": has_starts(costs),
+            "starts": True,
             "cache_on_node": costs.start is not None and costs.start.on_node,
             "start_costs": tuple(mean_start(costs)),  # mean durations, where none is drawn
             **self._allocations(),

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.distributions import Distribution
-from cprsim.basics.laws.ageing import AGEING
-from cprsim.basics.laws.law import EndedLives
+from cprsim.survival.ageing import AGEING, EndedLives
+from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 

@@ -110,6 +110,31 @@ class SweepVerdict:
         """The verdict as a sentence."""
         return sentence(self.certificate, self.labels) if self.candidates else self.error
 
+    def row(self) -> dict[str, Any]:
+        """Return the columns of a table, those that it has."""
+        certificate, best, labels = self.certificate, self.best, self.labels
+        tied, rival = [self.candidates[i] for i in certificate.tied], certificate.runner_up
+        rivals = dict.fromkeys(each.plan.policy for each in tied)
+        row: dict[str, Any] = {
+            **{name: getattr(self, name) for name in ("point", "verdict", "told")},
+            "why": certificate.why,
+            "tied_with": tuple(each.label for each in tied),
+            "same_as": tuple(labels[i] for i in certificate.same),
+            # Empty where the policy is clear, if not its choices.
+            "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
+            "candidates": sum(each is not False for each in certificate.kept),
+            **{name: getattr(self, name) for name in ("failed", "left_out", "error")},
+        }
+        if best is not None:
+            row |= {name: getattr(best.plan, name) for name in _PLAN} | self.statistics
+            row["replications"] = certificate.replications
+        if rival is not None:
+            row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
+            # Infinite where too few failures were met.
+            row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
+            row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
+        return row
+
 
 def policy_and_rest(key: str) -> tuple[str, str]:
     """Return NAME and KEY of a choice `policies.NAME.KEY`; no name for a circumstance."""
@@ -168,18 +193,26 @@ def _verdict(
     measures = np.stack([each.measures[rows][:, :count] for each in every])
     order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
     candidates, measures = tuple(every[i] for i in order), measures[order]
-    certificate = _certificate(first, candidates, measures, quality)
-    best = certificate.best
-    return SweepVerdict(
-        first.number if best is None else candidates[best].point,
-        values,
-        candidates,
-        certificate,
-        {} if best is None else _statistics(measures[best]),
-        tuple(measures[:, _NEEDED.index("machine_overhead")].mean(axis=1).tolist()),
-        failed,
-        tuple(left_out.values()),
+    of = dict(zip(_NEEDED, measures.swapaxes(0, 1), strict=True))  # each (candidates, replications)
+    unmet = np.array([each.plan.unmet_s / first.useful_time_s for each in candidates])
+    sample = PairedSample(
+        of["overhead"],
+        measures[:, [_NEEDED.index(bound.measure) for bound in quality.bounds]],
+        of["failures"],
+        # Not where the sweep itself varies how many failures there are, and it is none.
+        can_fail=first.values.get("failures.exactly") != 0,
+        lossless=np.array([each.plan.lossless for each in candidates]),
+        unmet=unmet.clip(max=1),
     )
+    certificate = judge(sample, quality.bounds)
+    point, statistics = first.number, dict[str, float]()
+    if certificate.best is not None:
+        point = candidates[certificate.best].point
+        for name in TOLD:
+            statistics |= Mean.of(of[name][certificate.best]).columns(name)
+    machines = tuple(of["machine_overhead"].mean(axis=1).tolist())
+    told = certificate, statistics, machines, failed, tuple(left_out.values())
+    return SweepVerdict(point, values, candidates, *told)
 
 
 def _label(policy: str, own: Mapping[str, Any]) -> str:
@@ -193,37 +226,9 @@ def _text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def _certificate(
-    point: Point,
-    candidates: Sequence[Played],
-    measures: NDArray[np.float64],
-    quality: Quality,
-) -> Certificate:
-    """Judge candidates by `_NEEDED` of all of them, shape (candidates, measures, replications)."""
-    bounds = quality.bounds
-    bounded = [_NEEDED.index(bound.measure) for bound in bounds]
-    unmet = np.array([each.plan.unmet_s / point.useful_time_s for each in candidates])
-    sample = PairedSample(
-        measures[:, _NEEDED.index("overhead")],
-        measures[:, bounded],
-        measures[:, _NEEDED.index("failures")],
-        # Not where the sweep itself varies how many failures there are, and it is none.
-        can_fail=point.values.get("failures.exactly") != 0,
-        lossless=np.array([each.plan.lossless for each in candidates]),
-        unmet=unmet.clip(max=1),
-    )
-    return judge(sample, bounds)
-
-
-def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
-    """Means of the first of `_NEEDED`, shape (measures, replications), with their intervals."""
-    columns = (Mean.of(own).columns(name) for name, own in zip(TOLD, measures, strict=False))
-    return {name: value for each in columns for name, value in each.items()}
-
-
 def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return a row a verdict; `points`: the values of all points of the sweep."""
-    table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
+    table = pd.DataFrame([each.row() for each in verdicts], columns=["point", *_COLUMNS])
     table = table.astype({"point": "int64", "replications": "Int64"})
     asked = circumstances(list(points[0]))
     for key in points[0]:
@@ -237,64 +242,32 @@ def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]
     return table
 
 
-def _row(verdict: SweepVerdict) -> dict[str, Any]:
-    certificate, best, labels = verdict.certificate, verdict.best, verdict.labels
-    tied = [verdict.candidates[i] for i in certificate.tied]
-    rivals = dict.fromkeys(each.plan.policy for each in tied)
-    row: dict[str, Any] = {
-        "point": verdict.point,
-        "verdict": verdict.verdict,
-        "why": certificate.why,
-        "told": verdict.told,
-        "tied_with": tuple(each.label for each in tied),
-        "same_as": tuple(labels[i] for i in certificate.same),
-        # Empty where the policy is clear, if not its choices.
-        "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
-        "candidates": sum(each is not False for each in certificate.kept),
-        "failed": verdict.failed,
-        "left_out": verdict.left_out,
-        "error": verdict.error,
-    }
-    if best is not None:
-        row |= {name: getattr(best.plan, name) for name in _PLAN} | verdict.statistics
-        row["replications"] = certificate.replications
-    rival = certificate.runner_up
-    if rival is not None:
-        row["runner_up"], row["margin"] = labels[rival.candidate], rival.margin
-        # Infinite where too few failures were met.
-        row["margin_low"] = rival.low if math.isfinite(rival.low) else math.nan
-        row["margin_high"] = rival.high if math.isfinite(rival.high) else math.nan
-    return row
-
-
 def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
     """Return a list for JSON; numbers that are not finite are null."""
-    return [_entry(verdict, _row(verdict)) for verdict in verdicts]
+    return [_entry(each, each.row()) for each in verdicts]
 
 
 def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
     found = {
-        "point": verdict.point,
-        "values": verdict.values,
+        **{name: getattr(verdict, name) for name in ("point", "values")},
         **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
         "left_out": list(verdict.left_out),
         "error": verdict.error or None,
     }
     if verdict.best is None:
         return found
+    ends = {
+        name: Mean(*(row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))).document()
+        for name in (*TOLD, "margin")
+    }
     return found | {
         "policy": row["policy"],
         "choices": verdict.best.choices,
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
-        **{name: _interval(row, name) for name in TOLD},
+        **{name: ends[name] for name in TOLD},
         "runner_up": row.get("runner_up"),
-        "margin": _interval(row, "margin"),
+        "margin": ends["margin"],
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
     }
-
-
-def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
-    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
-    return Mean(*ends).document()

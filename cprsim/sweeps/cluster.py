@@ -12,9 +12,10 @@ from cprsim.errors import RunError, UsageError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: Tasks in flight; enough for some hundred workers, and few to do again.
+WINDOW = 256
 _CONNECT_S = 5.0
 _WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
-_PATIENCE_S = 600.0
 #: Each has another level in dask's configuration.
 _LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
@@ -28,10 +29,7 @@ class DaskCluster:
     without workers.
     """
 
-    #: Tasks in flight; enough for some hundred workers, and few to do again.
-    window = 256
-
-    def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, address: str, patience_s: float = 600.0) -> None:
         if not _ADDRESS.fullmatch(address):
             raise UsageError(f"--scheduler {address!r}: write tcp://HOST:PORT or tls://HOST:PORT")
         try:
@@ -64,21 +62,20 @@ class DaskCluster:
             else:
                 self._met = True
                 return _OnCluster(client)
-        if not self._met:
-            raise UsageError(
-                f"--scheduler {self._address}: no scheduler with workers answers; start them with "
-                "dask scheduler and dask worker"
+        if self._met:
+            raise RunError(
+                f"scheduler {self._address}: gone for {self._patience_s:.0f} s; what was stored is "
+                "safe: give the same command again when it is back"
             )
-        raise RunError(
-            f"scheduler {self._address}: gone for {self._patience_s:.0f} s; what was stored is "
-            "safe: give the same command again when it is back"
+        raise UsageError(
+            f"--scheduler {self._address}: no scheduler with workers answers; start them with "
+            "dask scheduler and dask worker"
         )
 
     def _connected(self, patience_s: float) -> Any:
         """A client, once there are workers; `OSError` (a `TimeoutError` is one) if not in time."""
-        client = self._client_of(
-            self._address, timeout=max(min(patience_s, _CONNECT_S), 1.0), set_as_default=False
-        )
+        timeout_s = max(min(patience_s, _CONNECT_S), 1.0)
+        client = self._client_of(self._address, timeout=timeout_s, set_as_default=False)
         try:
             client.wait_for_workers(1, timeout=max(patience_s, 1.0))
             client.run(_imported)  # of another version `perform` says so

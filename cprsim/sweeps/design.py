@@ -16,7 +16,6 @@ from cprsim.sweeps.values import expand, parse_range
 
 S = TypeVar("S", bound=Section)
 
-
 #: Values of a point: dotted key to a value as a scenario file has it.
 Values = dict[str, Any]
 #: Values that keys which change together take, one step after the other.
@@ -47,9 +46,8 @@ class Design:
     def __post_init__(self) -> None:
         if not self.axes:
             raise UsageError("nothing is varied; give --vary KEY=V1,V2 or a block [sweep]")
-        keys = list(self.keys)
-        for key in keys:
-            if keys.count(key) > 1:
+        for key in self.keys:
+            if self.keys.count(key) > 1:
                 raise UsageError(f"{key}: is varied twice; give all its values at once")
         check_points(math.prod(map(len, self.axes)))  # which `len` can't say if they are immense
 
@@ -78,9 +76,8 @@ def grid(given: Mapping[str, Given], is_whole: IsWhole, what: str = "--vary ") -
 def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> Axis:
     """Return one axis: first values go together, second values, and so on."""
     columns = {key: _values(key, each, is_whole, "sweep.zip.") for key, each in given.items()}
-    lengths = {key: len(values) for key, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        each = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+    if len(set(map(len, columns.values()))) > 1:
+        each = ", ".join(f"{key} has {len(values)}" for key, values in columns.items())
         raise UsageError(f"sweep.zip: as many values for every key: {each}")
     return [dict(zip(columns, step, strict=True)) for step in zip(*columns.values(), strict=True)]
 
@@ -91,10 +88,10 @@ def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -
     from scipy.stats import qmc  # noqa: PLC0415  (slow to import, and few sweeps need it)
 
     ranges = {key: parse_range(text, f"sweep.latin.{key}") for key, text in given.items()}
-    shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points)
+    shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points).tolist()
     return [
         {
-            key: at(float(share), is_whole(key))
+            key: at(share, is_whole(key))
             for (key, at), share in zip(ranges.items(), row, strict=True)
         }
         for row in shares

@@ -14,7 +14,6 @@ from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import WITHIN
 from cprsim.runs.selection.words import listed, short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
-from cprsim.sweeps.points import Point
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.tasks import all_failed
 from cprsim.sweeps.values import brief
@@ -48,10 +47,9 @@ def sweep_table(sweep: Sweep) -> Group:
 
 def _overhead(row: Mapping[Any, Any] | None) -> str:
     """Return the cell of a policy at a point, empty where that is still to be done."""
-    if row is None:
-        return ""
-    half = row["overhead_high"] - row["overhead"]
-    return "failed" if row["error"] else _with_half(row["overhead"], half)
+    if row is None or row["error"]:
+        return "" if row is None else "failed"
+    return _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
 
 
 def _cost(row: Mapping[Any, Any] | None) -> str:
@@ -117,7 +115,17 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
         labels = [f"{label} (in {count:,})" for label, count in rows.items()]
         notes.append(f"Left out in rows where they failed: {some(labels)}.")
     if quality:
-        notes += _not_of_pls(found, quality)
+        lost = {
+            each.best.label: each.statistics["updates_lost"]
+            for each in found
+            if each.best and quality.max_pls is not None and quality.max_updates_lost is None
+            if each.statistics["updates_lost"] > each.statistics["pls"] + quality.max_pls
+        }
+        if lost:  # PLS counts samples of shards that a failure took, and no other updates
+            notes.append(
+                f"{listed([*lost])}: up to {format_percent(max(lost.values()))} of the updates are "
+                "lost, which PLS doesn't count; --max-updates-lost bounds them."
+            )
         return [*notes, f"Only candidates with {quality}, as far as that is known."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
         lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
@@ -142,24 +150,6 @@ def _by_machine_time(found: Sequence[SweepVerdict]) -> list[str]:
         return []
     where = f"in {len(others):,} of {counted(len(found), 'row')}"
     return [f"By machine time, spares counted, another takes less {where}, e.g. {others[0]}."]
-
-
-def _not_of_pls(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
-    """PLS counts samples of shards that a failure took, and no other updates."""
-    if quality.max_pls is None or quality.max_updates_lost is not None:
-        return []
-    lost = {
-        each.best.label: each.statistics["updates_lost"]
-        for each in found
-        if each.best and each.statistics["updates_lost"] > each.statistics["pls"] + quality.max_pls
-    }
-    if not lost:
-        return []
-    most = format_percent(max(lost.values()))
-    return [
-        f"{listed([*lost])}: up to {most} of the updates are lost, which PLS doesn't count; "
-        "--max-updates-lost bounds them."
-    ]
 
 
 def _cells(verdict: SweepVerdict) -> list[str]:
@@ -210,24 +200,17 @@ def _head(sweep: Sweep, counts: Sequence[int]) -> str:
 
 
 def failure_lines(done: Sweep) -> list[str]:
-    """Return lines about points that failed; none if none did."""
-    of_points = f"of {len(done.points):,} points failed"
-    failed, in_part = done.failures, done.failed_in_part
-    return [
-        *_named(f"{len(failed):,} {of_points}:", failed),
-        *_named(f"{len(in_part):,} {of_points} under some policies:", in_part),
-    ]
-
-
-def _named(head: str, failed: list[Point]) -> list[str]:
-    """The head, and the first that failed, each with its first error; nothing if none."""
-    lines = [head] if failed else []
-    for point in failed[:_SHOWN_FAILURES]:
-        values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
-        under = "" if point.error else f", under {some([*point.errors])}"
-        first, *_ = *point.errors.values(), ""
-        told = first if point.error in (None, all_failed(point.errors.values())) else point.error
-        lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
-    if len(failed) > _SHOWN_FAILURES:
-        lines.append(f"and {len(failed) - _SHOWN_FAILURES:,} more; cprsim export has them all")
+    """Return lines about points that failed, the first with their errors; none if none did."""
+    lines, of_points = [], f"of {len(done.points):,} points failed"
+    for failed, more in ((done.failures, ""), (done.failed_in_part, " under some policies")):
+        lines += [f"{len(failed):,} {of_points}{more}:"] if failed else []
+        for point in failed[:_SHOWN_FAILURES]:
+            values = ", ".join(f"{key} = {brief(value)}" for key, value in point.values.items())
+            under = "" if point.error else f", under {some([*point.errors])}"
+            told, *_ = *point.errors.values(), ""
+            if point.error not in (None, all_failed(point.errors.values())):
+                told = point.error
+            lines.append(f"point {point.number} ({values}){under}: {'; '.join(told.splitlines())}")
+        left = len(failed) - _SHOWN_FAILURES
+        lines += [f"and {left:,} more; cprsim export has them all"] if left > 0 else []
     return lines

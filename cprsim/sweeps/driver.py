@@ -8,15 +8,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 from cprsim.basics.interrupts import Ended
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.workers import Workers
 from cprsim.sweeps.tasks import PointResult, Task, perform
 
-P = ParamSpec("P")
-T = TypeVar("T")
 #: Called with what happened, for people.
 Tell = Callable[[str], None]
 
@@ -28,7 +26,7 @@ _BREAKS = 10
 
 
 class Pool(NamedTuple):
-    """Where tasks are done.
+    """Processes that do tasks.
 
     `window`: how many to have submitted at a time, so that no worker waits while results are
     stored. `open`: returns an executor, as often as the last one breaks; raises `RunError` if there
@@ -39,45 +37,31 @@ class Pool(NamedTuple):
     open: Callable[[], Executor]
 
 
-class InThisProcess(Executor):
-    """Does each task at once, as it is submitted."""
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        """Do it, and return a future that is done."""
-        future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
-def pool_of(workers: int, scheduler: str | None) -> Pool:
-    """Return the pool that the options ask for."""
+def pool_of(workers: int, scheduler: str | None) -> Pool | None:
+    """Return the pool that the options ask for; None for this process."""
     if scheduler is not None:
-        from cprsim.sweeps.cluster import DaskCluster  # noqa: PLC0415  (needs an extra)
+        from cprsim.sweeps.cluster import WINDOW, DaskCluster  # noqa: PLC0415  (needs an extra)
 
-        cluster = DaskCluster(scheduler)
-        return Pool(cluster.window, cluster.open)
-    return Pool(1, InThisProcess) if workers == 1 else Pool(4 * workers, partial(Workers, workers))
+        return Pool(WINDOW, DaskCluster(scheduler).open)
+    return None if workers == 1 else Pool(4 * workers, partial(Workers, workers))
 
 
 class Driver:
-    """Keeps an executor busy.
+    """Keeps an executor busy; without a pool it does one task after the other itself.
 
     When a worker of a process pool dies, the pool breaks, and any of the tasks in flight may have
     killed it. So they are done again one at a time. One that kills its worker twice then has
     failed; the others continue.
     """
 
-    def __init__(self, pool: Pool, tasks: Iterator[Task], tell: Tell) -> None:
+    def __init__(self, pool: Pool | None, tasks: Iterator[Task], tell: Tell) -> None:
         self._pool, self._tasks, self._tell = pool, tasks, tell
         self._executor: Executor | None = None
         self._flying: dict[Future[PointResult], Task] = {}
         self._landed: Ended[PointResult] = Ended()
         self._again: deque[Task] = deque()
         self._one_at_a_time = False
-        self._deaths: Counter[Task] = Counter()
+        self._deaths: Counter[int] = Counter()
         self._breaks = 0
 
     def outcomes(self) -> Generator[tuple[Task, PointResult] | None, None, None]:
@@ -88,8 +72,11 @@ class Driver:
         RunError
             If workers die whatever they do, or no executor can be opened any more.
         """
+        if self._pool is None:
+            yield from ((task, perform(task)) for task in self._tasks)
+            return
         try:
-            while self._fill():
+            while self._fill(self._pool):
                 future = self._landed.next_within(_TICK_S)
                 # None as well for one that was lost with the executor meanwhile.
                 task = None if future is None else self._flying.pop(future, None)
@@ -98,17 +85,17 @@ class Driver:
         finally:
             self._close()
 
-    def _fill(self) -> bool:
+    def _fill(self, pool: Pool) -> bool:
         """Submit as many as may be; return whether something is in flight."""
         while True:
             self._one_at_a_time = self._one_at_a_time and bool(self._again or self._flying)
-            if len(self._flying) >= (1 if self._one_at_a_time else self._pool.window):
+            if len(self._flying) >= (1 if self._one_at_a_time else pool.window):
                 return True
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
                 return bool(self._flying)
             if self._executor is None:
-                self._executor = self._pool.open()
+                self._executor = pool.open()
             try:
                 future = self._executor.submit(perform, task)
             except Exception as error:  # it broke since the last result
@@ -121,31 +108,25 @@ class Driver:
         """Return the result of a task, or None if it is to be done again."""
         try:
             result = future.result()
-        except BrokenExecutor as error:
-            was_alone = not self._flying
-            self._lose_executor(error)
-            if was_alone:
-                return self._blamed(task, "its worker process died, out of memory perhaps")
-            self._again.appendleft(task)
-            return None
+        except CprsimError:
+            raise
         except CancelledError as error:
             self._again.append(task)
             self._lose_executor(error)
             return None
-        except CprsimError:
-            raise
-        except Exception as error:  # the executor's own way to say that it gave up on the task
-            return self._blamed(task, f"{type(error).__name__}: {error}")
+        except Exception as error:
+            why, was_alone = f"{type(error).__name__}: {error}", True
+            if isinstance(error, BrokenExecutor):
+                why, was_alone = "its worker process died, out of memory perhaps", not self._flying
+                self._lose_executor(error)
+            self._deaths[task.point] += was_alone
+            if self._deaths[task.point] == _DEATHS:
+                return PointResult(error=why)
+            self._again.appendleft(task)
+            self._one_at_a_time = True
+            return None
         self._breaks = 0
         return result
-
-    def _blamed(self, task: Task, why: str) -> PointResult | None:
-        self._deaths[task] += 1
-        if self._deaths[task] == _DEATHS:
-            return PointResult(error=why)
-        self._again.appendleft(task)
-        self._one_at_a_time = True
-        return None
 
     def _lose_executor(self, error: BaseException) -> None:
         self._again.extend(self._flying.values())

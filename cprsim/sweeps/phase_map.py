@@ -68,10 +68,17 @@ def cut(
     """
     if not keys:
         raise UsageError("figure phase: only choices of policies are varied; a map needs more")
-    numbers = {point.number for point in points}
+    shown = list(points)
     for key, value in at.items():
-        numbers &= _fixed(points, keys, key, value)
-    shown = [point for point in points if point.number in numbers]
+        if key not in keys:
+            raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
+        values = [point.values[key] for point in points]
+        there = {p.number for p, is_so in zip(points, where(values, value), strict=True) if is_so}
+        if not there:
+            known = list(dict.fromkeys(map(text_of, values)))
+            has = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
+            raise UsageError(f"figure phase: at {key} = {text_of(value)}: the sweep has {has}")
+        shown = [point for point in shown if point.number in there]
     if not shown:
         told = " and ".join(f"{key} = {text_of(value)}" for key, value in at.items())
         raise UsageError(f"figure phase: at {told}: the sweep has no such point")
@@ -93,20 +100,3 @@ def cut(
 def _count(points: Sequence[Point], *keys: str) -> int:
     """Count the values of the keys together."""
     return len({tuple(text_of(point.values[key]) for key in keys) for point in points})
-
-
-def _fixed(points: Sequence[Point], keys: Sequence[str], key: str, value: Any) -> set[int]:
-    """Return numbers of the points where a key has that value."""
-    if key not in keys:
-        raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
-    values = [point.values[key] for point in points]
-    there = zip(points, where(values, value), strict=True)
-    found = {point.number for point, is_there in there if is_there}
-    if not found:
-        known = list(dict.fromkeys(map(text_of, values)))
-        more = ", ..." if len(known) > _SHOWN else ""
-        raise UsageError(
-            f"figure phase: at {key} = {text_of(value)}: the sweep has "
-            f"{', '.join(known[:_SHOWN])}{more}"
-        )
-    return found

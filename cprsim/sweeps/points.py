@@ -3,22 +3,29 @@
 import copy
 import functools
 import hashlib
+import inspect
 import json
+import pickle
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from cprsim.basics.manifest import sha256
-from cprsim.errors import ScenarioError, UsageError
+from cprsim.errors import CprsimError, ScenarioError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import resolve_files, set_value
+from cprsim.scenario.sections import validated
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
 
 _EVERY_S = 5.0
+#: Scenarios that are kept from when they are read until they are played, 3 kB each.
+_KEPT = 1000
 #: Sections that are shown, and no part of what is simulated.
 _SHOWN = ("title", "accuracy")
 
@@ -59,39 +66,54 @@ class Point:
 
 
 class VariedScenario:
-    """The scenario that points are made of.
+    """The scenario that points are made of; sections that none of them changes are validated once.
 
-    `mapping`: the tables of the scenario file. `policies`: names of those that are compared.
+    `mapping`: the tables of a scenario that can be read. `policies`: names of those that are
+    compared. `keys`: what is varied; `UsageError` where that is a policy that isn't compared.
     """
 
-    def __init__(self, mapping: dict[str, Any], policies: Sequence[str]) -> None:
-        self._folder, self.policies = Path.cwd(), policies
-        self._tables = copy.deepcopy(mapping)
-        resolve_files(self._tables, self._folder)
-        self._file_hash = functools.cache(sha256)
+    def __init__(
+        self, mapping: dict[str, Any], policies: Sequence[str], keys: Sequence[str]
+    ) -> None:
+        self._folder, self._file_hash = Path.cwd(), functools.cache(sha256)
+        self._parts = {key: [part.strip() for part in key.split(".")] for key in keys}
+        tables = copy.deepcopy(mapping)
+        resolve_files(tables, self._folder)
+        tables["policies"] = {name: tables["policies"][name] for name in policies}
+        sections = {section for section, *_ in self._parts.values()} - {"policies"}
+        varied = {name: tables[name] for name in sections & tables.keys()}
+        varied["policies"] = {}
+        for key, (section, *rest) in self._parts.items():
+            if section == "policies":
+                name = rest[0] if rest else ""
+                if name not in policies:
+                    among = ", ".join(policies)
+                    raise UsageError(f"--vary {key}: policy {name!r} is not among {among}")
+                varied["policies"][name] = tables["policies"][name]
+        self._sound, self._varied = validated(tables), pickle.dumps(varied)
 
     def at(self, values: Values) -> Scenario:
         """Return the scenario of a point, not planned; raise `ScenarioError` if it can't be."""
-        tables = copy.deepcopy(self._tables)
+        tables = self._sound | pickle.loads(self._varied)  # quicker than a deep copy
+        tables["policies"] = self._sound["policies"] | tables["policies"]
         for key, value in values.items():
-            parts = [part.strip() for part in key.split(".")]
-            set_value(tables, parts, copy.deepcopy(value), f"--vary {key}")
+            set_value(tables, self._parts[key], copy.deepcopy(value), f"--vary {key}")
         resolve_files(tables, self._folder)
-        tables["policies"] = {name: tables["policies"][name] for name in self.policies}
         return Scenario.read(tables)
 
     def key(self, scenario: Scenario) -> str:
         """Return the key of a point with that scenario."""
-        return scenario_key(scenario.mapping(), self._file_hash)
+        return scenario_key(scenario, self._file_hash)
 
 
-def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
-    """Hash a resolved scenario and the model version; files count by content, not by name."""
-    simulated = {name: table for name, table in mapping.items() if name not in _SHOWN}
-    simulated = copy.deepcopy(simulated)
-    for table, key in _files(simulated):
+def scenario_key(scenario: Scenario, file_hash: Callable[[str], str] = sha256) -> str:
+    """Hash a scenario and the model version; files count by content, not by name."""
+    tables = scenario.mapping()
+    for name in _SHOWN:
+        tables.pop(name, None)
+    for table, key in _files(tables):
         table[key] = file_hash(table[key])
-    return hashlib.sha256(f"{MODEL_VERSION} {to_json(simulated)}".encode()).hexdigest()
+    return hashlib.sha256(f"{MODEL_VERSION} {to_json(tables)}".encode()).hexdigest()
 
 
 def to_json(value: Any) -> str:
@@ -109,21 +131,22 @@ def points_hash(points: Iterable[Point]) -> str:
 
 def read_points(
     varied: VariedScenario, design: Design, tell: Callable[[str], None]
-) -> tuple[list[Point], str | None]:
-    """Read all points; return them and the currency of their costs, None without prices.
+) -> tuple[list[Point], dict[int, Scenario], str | None]:
+    """Read all points; return them, the scenarios of the first, and the currency of their costs.
 
-    `tell` is called every few seconds with how many have been read.
+    Scenarios with a log are left out, which may be large. `tell` is called every few seconds with
+    how many have been read.
 
     Raises
     ------
     ScenarioError
         If a value can be read at no point, whatever the other values are.
     UsageError
-        If a policy is varied that is not compared, or prices are varied in several currencies.
+        If prices are varied in several currencies.
     """
-    _check_policies(design, varied.policies)
     points: list[Point] = []
-    currencies: set[str] = set()
+    kept: dict[int, Scenario] = {}
+    currencies: set[str | None] = set()
     told_s = time.monotonic()
     for number, values in enumerate(design):
         if time.monotonic() - told_s > _EVERY_S:
@@ -136,8 +159,9 @@ def read_points(
             continue
         key = varied.key(scenario)
         points.append(Point(number, values, scenario.job.useful_time_s, key=key))
-        if scenario.prices is not None and scenario.prices.currency is not None:
-            currencies.add(scenario.prices.currency)
+        if number < _KEPT and scenario.failures.trace is None:
+            kept[number] = scenario
+        currencies |= {scenario.currency} - {None}
     faults = _faults_everywhere(points)
     if faults:
         raise ScenarioError(*faults)
@@ -146,7 +170,7 @@ def read_points(
             f"--vary prices: points are in {' and '.join(sorted(currencies))}; "
             "vary prices in one currency, so that costs compare"
         )
-    return points, next(iter(currencies), None)
+    return points, kept, next(iter(currencies), None)
 
 
 def _faults_everywhere(points: Sequence[Point]) -> list[str]:
@@ -164,14 +188,6 @@ def _faults_everywhere(points: Sequence[Point]) -> list[str]:
     return list(found)
 
 
-def _check_policies(design: Design, policies: Sequence[str]) -> None:
-    for key in design.keys:
-        section, _, rest = key.partition(".")
-        name = rest.partition(".")[0]
-        if section == "policies" and name not in policies:
-            raise UsageError(f"--vary {key}: policy {name!r} is not among {', '.join(policies)}")
-
-
 def _files(mapping: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield tables and their keys that name files: a trace, curves of popularity."""
     if "trace" in mapping.get("failures", {}):
@@ -181,3 +197,42 @@ def _files(mapping: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
         skew = each.get("skew")
         if isinstance(skew, dict) and "curve" in skew:
             yield skew, "curve"
+
+
+#: Where an object lies in memory, and a set, which each process has in another order.
+_PLACE, _SET = re.compile(r" at 0x[0-9a-f]+"), re.compile(r"\{([^{}]*)\}")
+_SHIPPED = ("cprsim", "pydantic", "builtins", "abc", "typing")
+
+
+def own_code(scenario: Scenario, policies: Iterable[str]) -> dict[str, str]:
+    """Hash each of these policies that isn't shipped: the source of its class, and its plan.
+
+    Source that can't be had (a class that was typed at a prompt) counts as none, and what the
+    source calls elsewhere as far as the plan shows it.
+    """
+    found = {}
+    for name in policies:
+        classes = type(scenario.policies[name]).__mro__
+        own = [each for each in classes if each.__module__.split(".")[0] not in _SHIPPED]
+        texts = []
+        for each in own:
+            with suppress(OSError, TypeError):
+                texts.append(inspect.getsource(each))
+        if own:
+            texts.append(_SET.sub(_in_order, _PLACE.sub("", _said(scenario, name))))
+            found[name] = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return found
+
+
+def _said(scenario: Scenario, policy: str) -> str:
+    """Return the fields of a plan that have no default: a later cprsim may have more of them."""
+    try:
+        plan = scenario.plan(policy)
+    except CprsimError as error:  # other points may have a plan
+        return str(error)
+    of = {each.name: (getattr(plan, each.name), each.default) for each in fields(plan)}
+    return " ".join(f"{name}={own!r}" for name, (own, default) in of.items() if own != default)
+
+
+def _in_order(found: re.Match[str]) -> str:
+    return f"{{{', '.join(sorted(found[1].split(', ')))}}}"

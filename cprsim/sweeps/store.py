@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from cprsim.basics.reading import note
 from cprsim.errors import CprsimError, RunError, UsageError
-from cprsim.sweeps.definition import check_same
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan, PointResult, unpack
 
@@ -28,7 +27,7 @@ NAME = "sweep.db"
 _COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
-_PATIENCE_S = 60.0  # to wait for another process
+_PATIENCE_S = 600.0  # to wait for another process, such as one that reads a large sweep
 #: What makes it; `data` is the last column, so that the others are read without it.
 _MADE = (
     *(
@@ -53,18 +52,32 @@ class SweepStore:
         self.done: set[int] = set()
         self.lost = False
 
-    def begin(self, wait_s: float = _PATIENCE_S) -> None:
+    def start(
+        self, definition: dict[str, Any], points: Iterable[Point], versions: dict[str, Any]
+    ) -> None:
+        """Make the tables of a new sweep, or resume the one that is there.
+
+        Raises `UsageError` where that has another definition.
+        """
+        self._begin(wait_s=1.0)
+        if _holds_sweep(self._connection, self._path):
+            _check_same(self._path.parent, stored_definition(self._connection), definition)
+            self._forget_damaged()
+        else:
+            for statement in _MADE:
+                self._connection.execute(statement)
+            self._insert("definition", [(0, definition, b"")])
+        self._connection.execute("DELETE FROM points")
+        self._insert("points", ((each.number, each.document, b"") for each in points))
+        now = "INSERT INTO runs VALUES (datetime('now'), ?)"
+        self._connection.execute(now, [json.dumps(versions)])
+
+    def _begin(self, wait_s: float) -> None:
         """Keep all other writers out from now on; not, as SQLite would, from the first write."""
-        self._connection.execute(_wait(wait_s))
+        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
         self._connection.execute("BEGIN IMMEDIATE")
 
-    def make(self, definition: dict[str, Any]) -> None:
-        """Make the tables of a new sweep."""
-        for statement in _MADE:
-            self._connection.execute(statement)
-        self.insert("definition", [(0, definition, b"")])
-
-    def forget_damaged(self) -> None:
+    def _forget_damaged(self) -> None:
         """Delete damaged results, and those of points that failed as a whole, to run them again."""
         (fault,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if fault != "ok":
@@ -80,15 +93,8 @@ class SweepStore:
                 self.done.add(number)
         self._connection.executemany("DELETE FROM results WHERE number = ?", again)
 
-    def start(self, points: Iterable[Point], versions: dict[str, Any]) -> None:
-        """Write the points of a sweep, and what plays it from now on."""
-        self._connection.execute("DELETE FROM points")
-        self.insert("points", ((each.number, each.document, b"") for each in points))
-        now = "INSERT INTO runs VALUES (datetime('now'), ?)"
-        self._connection.execute(now, [json.dumps(versions)])
-
     def add(self, point: int, result: PointResult) -> None:
-        """Keep the result of a point; safe, also from a kill, once `commit` has returned True."""
+        """Keep the result of a point; safe, also from a kill, after the next `commit`."""
         packed = b"".join(result.packed.values())
         document = {
             "plans": [each.to_dict() for each in result.plans],
@@ -99,10 +105,9 @@ class SweepStore:
             "sha256": _sha256(packed),
         }
         with explained(self._path):
-            self.insert("results", [(point, document, packed)])
+            self._insert("results", [(point, document, packed)])
 
-    def insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
-        """Insert numbers, documents and data."""
+    def _insert(self, table: str, rows: Iterable[tuple[int, dict[str, Any], bytes]]) -> None:
         for number, document, data in rows:
             text = json.dumps(document, ensure_ascii=False, default=str)
             # Errors may name files in letters that UTF-8 lacks, for which it has `?`.
@@ -110,20 +115,12 @@ class SweepStore:
             row = (number, text, _hash(table, number, text), data)
             self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
 
-    def commit(self, wait_s: float = 600.0) -> bool:
-        """Make what was added safe; return False where a reader was in the way for so long."""
-        if not self._connection.in_transaction:
-            return False  # an error of the disk has rolled it back
-        with explained(self._path):
-            self._connection.execute(_wait(wait_s))
-            try:
+    def commit(self) -> None:
+        """Make what was added safe; a reader may be waited for, who has one state of the sweep."""
+        if self._connection.in_transaction:  # an error of the disk has rolled it back
+            with explained(self._path):
                 self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    return False  # the transaction continues, with nothing lost
-                raise
-            self.begin()
-        return True
+                self._begin(_PATIENCE_S)
 
 
 @contextmanager
@@ -155,17 +152,48 @@ def writing(
     store = SweepStore(path, connection)
     try:
         with explained(path):
-            store.begin(wait_s=1.0)
-            if _holds_sweep(connection, path):
-                check_same(folder, stored_definition(connection), definition)
-                store.forget_damaged()
-            else:
-                store.make(definition)
-            store.start(points, versions)
+            store.start(definition, points, versions)
         store.commit()
         yield store
     finally:
         connection.close()
+
+
+#: Entries of a definition whose two values an error shows, and others that it only names.
+_TOLD = {
+    "policies": "policies are",
+    "seed": "seed is",
+    "replications": "replications are",
+    "half_width": "half-width is",
+    "engine": "engine is",
+}
+_HASHED = {"scenario": "its scenario is another", "points": "its points are others"}
+
+
+def _check_same(folder: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise `UsageError` where a folder holds a sweep of another definition."""
+    theirs, ours = was["model_version"], now["model_version"]
+    if theirs != ours:
+        age = "a newer" if theirs > ours else "an older"
+        raise UsageError(
+            f"--out {folder}: holds a sweep of {age} cprsim (model version {theirs}, this one "
+            f"has {ours}), whose numbers don't go with these; install that one, or choose "
+            "another folder"
+        )
+    found = []
+    for key, words in _TOLD.items():
+        old, new = ((each | each["rule"])[key] for each in (was, now))
+        if key == "policies":
+            old, new = ", ".join(old), ", ".join(new)
+        found += [f"its {words} {old}, not {new}"] if old != new else []
+    found += [words for key, words in _HASHED.items() if was[key] != now[key]]
+    found += [
+        f"the code of its policy {name!r} was another"
+        for name, code in was["code"].items()
+        if now["code"].get(name) != code
+    ]
+    if found:
+        raise UsageError(f"--out {folder}: holds another sweep: {found[0]}; choose another folder")
 
 
 @contextmanager
@@ -190,7 +218,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
     """Return the definition that the sweep was made with."""
     for _, document in _rows(connection, "definition"):
-        return document
+        return document  # type: ignore[no-any-return]
     raise sqlite3.DatabaseError("it has no definition")
 
 
@@ -214,33 +242,16 @@ def results_of(
 
     Replications have the shape (len(COLUMNS), count).
     """
-    rows = dict(_rows(connection, "results", "WHERE number = ?", [point]))
-    data = connection.execute("SELECT data FROM results WHERE number = ?", [point]).fetchone()
-    if not rows or rows[point]["sha256"] != _sha256(data[0]):
-        raise sqlite3.DatabaseError(f"results of point {point} are missing")
-    plans = [PointPlan.from_dict(each) for each in rows[point]["plans"]]
-    played, start = {}, 0
-    for policy, size in rows[point]["sizes"].items():
-        played[policy] = unpack(data[0][start : start + size])
-        start += size
-    return {each.policy: each for each in plans}, played
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raise errors of SQLite as ones that name the file and say what to do."""
-    try:
-        yield
-    except UnicodeDecodeError:  # an error of SQLite that quotes a piece of the file
-        raise _damaged(path, "its tables have no readable names") from None
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code in _FAULTS:
-            kind, told = _FAULTS[code]
-            raise kind(f"{path}: {told}") from None
-        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
-            raise RunError(f"{path}: {error}") from None  # of the system, not of what it holds
-        raise _damaged(path, str(error)) from None
+    for _, document, data in _rows(connection, "results", ", data", f"WHERE number = {point:d}"):
+        if document["sha256"] != _sha256(data):
+            break
+        plans = [PointPlan.from_dict(each) for each in document["plans"]]
+        played, start = {}, 0
+        for policy, size in document["sizes"].items():
+            played[policy] = unpack(data[start : start + size])
+            start += size
+        return {each.policy: each for each in plans}, played
+    raise sqlite3.DatabaseError(f"results of point {point} are missing")
 
 
 _FAULTS: dict[int, tuple[type[CprsimError], str]] = {
@@ -257,22 +268,33 @@ _FAULTS: dict[int, tuple[type[CprsimError], str]] = {
 }
 
 
-def _damaged(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{path}: is damaged ({' '.join(why.split())}); give the same cprsim sweep again to run "
-        "what is lost, or, where that says this too, delete the file"
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as ones that name the file and say what to do."""
+    try:
+        yield
+        return
+    except UnicodeDecodeError:  # an error of SQLite that quotes a piece of the file
+        why = "its tables have no readable names"
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in _FAULTS:
+            kind, told = _FAULTS[code]
+            raise kind(f"{path}: {told}") from None
+        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
+            raise RunError(f"{path}: {error}") from None  # of the system, not of what it holds
+        why = " ".join(str(error).split())
+    raise UsageError(
+        f"{path}: is damaged ({why}); give the same cprsim sweep again to run what is lost, or, "
+        "where that says this too, delete the file"
     )
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     note(path)
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     # With no isolation level the module begins no transaction by itself.
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        isolation_level=None,
-        timeout=_PATIENCE_S,
-    )
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE_S)
     # Damaged text is read as some other text, whose hash is another.
     connection.text_factory = lambda text: text.decode(errors="replace")
     return connection
@@ -295,19 +317,17 @@ def _holds_sweep(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _rows(
-    connection: sqlite3.Connection, table: str, where: str = "", given: Sequence[Any] = ()
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield numbers and documents of a table in order; `DatabaseError` at a damaged one."""
-    asked = f"SELECT number, document, hash FROM {table} {where} ORDER BY number"
-    for number, text, found in connection.execute(asked, given):
+    connection: sqlite3.Connection, table: str, more: str = "", where: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield numbers, documents and `more` columns of a table in order.
+
+    Raises `DatabaseError` at a damaged row.
+    """
+    asked = f"SELECT number, document, hash{more} FROM {table} {where} ORDER BY number"
+    for number, text, found, *others in connection.execute(asked):
         if found != _hash(table, number, text):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not as it was written")
-        yield number, json.loads(text)
-
-
-def _wait(wait_s: float) -> str:
-    """Return the statement by which others are waited for so long."""
-    return f"PRAGMA busy_timeout = {int(1000 * wait_s)}"
+        yield number, json.loads(text), *others
 
 
 def _hash(table: str, number: int, text: Any) -> bytes:

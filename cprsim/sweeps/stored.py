@@ -2,7 +2,8 @@
 
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.notebook import dataset, notebook_html, percent
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
+from cprsim.runs.notebook import dataset, notebook_html, percent
 from cprsim.runs.result import entry, in_currency
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.summaries import statistics, tidy
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 
 #: Rows of its table that a notebook shows.
 _SHOWN = 20
-_PLAN = ("system", "recovery", "interval_s")
+#: Points whose rows are summed up together.
+_BLOCK = 64
+_PLAN = ("policy", "system", "recovery", "interval_s")
 #: The first columns of the table.
-_HEAD = dict.fromkeys(("point", "policy", *_PLAN))
+_HEAD = ("point", *_PLAN, "replications")
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,37 +109,52 @@ class Sweep:
         `Result.summary` has; and `error`, which says why a point, or the policy there, failed and
         is empty else.
         """
+        rows: list[dict[str, Any]] = []
+        summed: list[tuple[list[int], dict[str, NDArray[np.float64]]]] = []
         with reading(self.folder) as connection:
-            rows = [row for each in self.points for row in self._rows(connection, each)]
+            for start in range(0, len(self.points), _BLOCK):
+                played: dict[int, list[tuple[int, NDArray[np.float64], Basis]]] = defaultdict(list)
+                for point in self.points[start : start + _BLOCK]:
+                    for row, values, basis in self._rows(connection, point):
+                        if values is not None and basis is not None:
+                            row["replications"] = values.shape[1]
+                            played[values.shape[1]].append((len(rows), values, basis))
+                        rows.append(row)
+                for places, values, bases in (zip(*each, strict=True) for each in played.values()):
+                    summed.append((list(places), _summaries(np.stack(values), bases)))
+        found = {name: [row.get(name, math.nan) for row in rows] for name in _HEAD}
         # Measures are the same at all points: all have prices, or none has.
-        played = next((row for row in rows if not row["error"]), None)
-        names = [*(played or _HEAD | _summary(np.ones((len(COLUMNS), 1)), Basis(*[1.0] * 6)))]
-        kinds: dict[str, str] = dict.fromkeys(names, "float64")
-        kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
-        kinds |= {"point": "int64", "replications": "Int64"}
+        for name in summed[0][1] if summed else _summaries(*_NOTHING):
+            found[name] = np.full(len(rows), math.nan)
+            for places, columns in summed:
+                found[name][places] = columns[name]
+        found["error"] = [row["error"] for row in rows]
+        kinds = dict.fromkeys(("policy", "system", "recovery", "error"), "object")
+        kinds |= {"point": "int64", "interval_s": "float64", "replications": "Int64"}
         # What failed has no number there, and a whole number can't be none.
         failed = any(point.error or point.errors for point in self.points)
         kinds["spares"] = "float64" if failed else "int64"
-        table = pd.DataFrame(rows, columns=names).astype(kinds)
+        table = pd.DataFrame(found).astype(kinds)
         for place, (name, values) in enumerate(self._varied.items()):
             # A whole section may be varied that is called like a measure.
-            own = f"{name} (varied)" if name in names else name
+            own = f"{name} (varied)" if name in found else name
             table.insert(1 + place, own, values[table["point"].to_numpy()])
         return table
 
-    def _rows(self, connection: sqlite3.Connection, point: Point) -> Iterator[dict[str, Any]]:
-        """Yield a row a policy; none for a point that is still to be done."""
-        if point.finished:
-            plans, every = results_of(connection, point.number)
-            for name, plan in plans.items():
-                row = {"point": point.number, "policy": name}
-                row |= {each: getattr(plan, each) for each in _PLAN}
-                of = point.errors.get(name)
-                yield row | (_summary(every[name], plan.basis) if of is None else {"error": of})
-        elif point.error:
+    def _rows(
+        self, connection: sqlite3.Connection, point: Point
+    ) -> Iterator[tuple[dict[str, Any], NDArray[np.float64] | None, Basis | None]]:
+        """Yield a row a policy, with its replications; none for a point still to be done."""
+        if point.error:
             for policy in self.definition["policies"]:
                 error = point.errors.get(policy, point.error)
-                yield {"point": point.number, "policy": policy, "error": error}
+                yield {"point": point.number, "policy": policy, "error": error}, None, None
+        elif point.finished:
+            plans, every = results_of(connection, point.number)
+            for name, plan in plans.items():
+                row = {each: getattr(plan, each) for each in _PLAN}
+                row |= {"point": point.number, "error": point.errors.get(name, "")}
+                yield row, every.get(name), plan.basis
 
     def replications(self, point: int) -> pd.DataFrame:
         """Return the replications of one point, as `Result.replications` has them.
@@ -164,7 +182,7 @@ class Sweep:
                 corrupt=float(of["corrupt"].mean()),
             )
             for name, values in every.items()
-            for of in [dict(zip(COLUMNS, values, strict=True))]
+            for of in [_by_column(values)]
         ]
 
     def best(
@@ -293,21 +311,14 @@ class Sweep:
         return f"{done:,} of {len(self.points):,} points" if self.unfinished else f"{done:,} points"
 
     def _repr_html_(self) -> str:
-        keys = list(self._varied)
-        rows = [
-            [
-                *(
-                    f"{row[key]:g}" if isinstance(row[key], float) else f"{row[key]}"
-                    for key in keys
-                ),
-                row["policy"],
-                percent(row["overhead"]),
-                percent(row["overhead_high"] - row["overhead"]),
-                percent(row["pls"]),
-                row["error"],
-            ]
-            for row in self.table.head(_SHOWN).to_dict("records")
-        ]
+        keys, shown = list(self._varied), self.table.head(_SHOWN)
+        written = shown[keys].map(
+            lambda cell: f"{cell:g}" if isinstance(cell, float) else f"{cell}"
+        )
+        half = shown["overhead_high"] - shown["overhead"]
+        shares = (each.map(percent) for each in (shown["overhead"], half, shown["pls"]))
+        columns = *(written[key] for key in keys), shown["policy"], *shares, shown["error"]
+        rows = list(zip(*columns, strict=True))
         left = len(self.table) - len(rows)
         headings = (*keys, "policy", "overhead %", "± 95 %", "PLS %", "error")
         more = [f"and {left:,} more rows; see its table"] if left > 0 else []
@@ -320,6 +331,7 @@ class Sweep:
             if not row["error"]:
                 counted = {"replications": int(row["replications"]), **entry(row)}
                 entries.setdefault(row["point"], {})[row["policy"]] = counted
+        told = ("values", "error", "errors")
         return {
             "scenario": self.definition["title"],
             "seed": self.definition["seed"],
@@ -329,27 +341,32 @@ class Sweep:
             "failed": len(self.failures),
             "failed_in_part": len(self.failed_in_part),
             "points": [
-                {
-                    "point": point.number,
-                    "values": point.values,
-                    "error": point.error,
-                    "errors": point.errors,
-                    "policies": entries.get(point.number, {}),
-                }
-                for point in self.points
-                if not point.to_do
+                {"point": each.number}
+                | {name: getattr(each, name) for name in told}
+                | {"policies": entries.get(each.number, {})}
+                for each in self.points
+                if not each.to_do
             ],
         }
 
 
-def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, Any]:
-    """Return columns of a row, from replications of shape (len(COLUMNS), count)."""
-    of = dict(zip(COLUMNS, values, strict=True))
-    found, measures = measured(of, basis), measures_of(basis)
+def _summaries(
+    values: NDArray[np.float64], bases: Sequence[Basis]
+) -> dict[str, NDArray[np.float64]]:
+    """Return columns of rows, from replications of shape (rows, len(COLUMNS), replications)."""
+    of, basis = _by_column(values.swapaxes(0, 1)), Basis(*np.array(bases).T[..., None])
+    found, measures = measured(of, basis), measures_of(bases[0])
+    causes = np.stack([of[cause] for cause in OVERHEAD_CAUSES]).mean(axis=-1)
     return {
-        "replications": values.shape[1],
         **statistics(np.stack([found[name] for name in measures]), measures),
-        **{cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES},
-        **{each: getattr(basis, each) for each in PLANNED},
-        "error": "",
+        **dict(zip(OVERHEAD_CAUSES, causes / basis.useful_s[:, 0], strict=True)),
+        **{name: getattr(basis, name)[:, 0] for name in PLANNED},
     }
+
+
+def _by_column(values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+#: Replications and basis of nothing in particular.
+_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis(*[1.0] * 6)]

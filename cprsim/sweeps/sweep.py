@@ -15,10 +15,9 @@ from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import leaves, load_mapping, scenario_tables
 from cprsim.sim.engine import MODEL_VERSION
-from cprsim.sweeps.definition import own_code
 from cprsim.sweeps.design import Given, IsWhole, SweepBlock, flat
 from cprsim.sweeps.driver import Driver, Tell, pool_of
-from cprsim.sweeps.points import VariedScenario, points_hash, read_points, scenario_key, to_json
+from cprsim.sweeps.points import VariedScenario, own_code, points_hash, read_points, scenario_key
 from cprsim.sweeps.store import NAME, SweepStore, writing
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.tasks import Task
@@ -45,7 +44,6 @@ _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 _COMMIT_S = 1.0
 _SIZES = frozenset({"cluster.parameter_servers", "cluster.trainers"})
-_READER_S = 0.2  # to wait for a reader; else with the next commit
 
 
 def sweep(
@@ -137,14 +135,14 @@ def sweep(
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
     tell = tell or (lambda _: None)
-    varied = VariedScenario(mapping, names)
-    points, currency = read_points(varied, design, tell)
+    varied = VariedScenario(mapping, names, design.keys)
+    points, kept, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
     definition = {
         "title": base.title,
         "currency": currency,
         "zipped": [*flat(block.zipped)],
-        "scenario": scenario_key(resolved),
+        "scenario": scenario_key(base),
         "points": points_hash(points),
         "count": len(points),
         "keys": design.keys,
@@ -167,10 +165,10 @@ def sweep(
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
         tasks = (
-            Task(each.number, text, names, most, width, seed, engine)
+            Task(each.number, job, names, most, width, seed, engine)
             for each in points
             if each.key and each.number not in store.done
-            for text in [to_json(varied.at(each.values).mapping())]
+            for job in [kept.pop(each.number, None) or varied.at(each.values)]
         )
         failed = sum(not each.key for each in points)
         start = SweepProgress(len(store.done) + failed, len(points), failed)
@@ -190,15 +188,14 @@ def _work(driver: Driver, store: SweepStore, now: SweepProgress, progress: Liste
                         now, points=now.points + 1, failed=now.failed + bool(result.error)
                     )
                 if time.monotonic() - committed_s > _COMMIT_S:
-                    store.commit(_READER_S)
+                    store.commit()
                     committed_s = time.monotonic()
                 progress(now)
     except BaseException:
         with suppress(RunError):  # if the store itself is at fault, that is the error to raise
             store.commit()
         raise
-    if not store.commit():
-        raise RunError("somebody reads the sweep without end; give the same command again")
+    store.commit()
     progress(now)
 
 
@@ -215,7 +212,7 @@ def _mapping(scenario: Scenario | str | Path, overrides: Sequence[str]) -> dict[
         return load_mapping(scenario, overrides)
     if overrides:
         raise UsageError("overrides go with the path of a file; change the scenario instead")
-    return scenario.mapping()
+    return scenario.given()
 
 
 def _rule(

@@ -4,7 +4,8 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from cprsim.runs.measures import Basis
 from cprsim.runs.summaries import half_width
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
+from cprsim.sweeps.points import to_json
 
 #: What workers and the sweep must have in common: the model's numbers, and a `PointResult`.
 WORKERS_VERSION = f"{MODEL_VERSION}.7"
@@ -35,21 +37,27 @@ _WALL = COLUMNS.index("wall")
 
 @dataclass(frozen=True)
 class Task:
-    """A point to be played; plain values, for workers anywhere.
+    """A point to be played.
 
-    `scenario`: as JSON. `replications`: their number; with `half_width` the most. `half_width`: the
-    share of the mean overhead that half the 95 % interval of every policy must reach, checked every
-    `COHORT` replications.
+    `scenario`: as JSON where the task goes to another process. `replications`: their number; with
+    `half_width` the most. `half_width`: the share of the mean overhead that half the 95 % interval
+    of every policy must reach, checked every `COHORT` replications.
     """
 
     point: int
-    scenario: str
+    scenario: Scenario | str
     policies: tuple[str, ...]
     replications: int
     half_width: float | None
     seed: int
     engine: str = "auto"
     version: str = WORKERS_VERSION
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Any version of cprsim reads JSON, so a worker of another one can say so.
+        is_read = isinstance(self.scenario, Scenario)
+        written = to_json(self.scenario.mapping()) if is_read else self.scenario
+        return vars(self) | {"scenario": written}
 
 
 @dataclass(frozen=True)
@@ -68,15 +76,27 @@ class PointPlan:
     lossless: bool
     basis: Basis
 
-    def to_dict(self) -> dict[str, object]:
+    @classmethod
+    def of(cls, scenario: Scenario, policy: str, is_planned: bool) -> "PointPlan":
+        """Return that of a scenario's policy; of one that has none, its system alone."""
+        system = scenario.policies[policy].system
+        if not is_planned:
+            unknown = Basis(*[math.nan] * 6)
+            return cls(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
+        plan = scenario.plan(policy)
+        numbers = float(plan.interval_s), float(plan.unmet_s)
+        lossless = bool(loses_nothing(plan, scenario.context))
+        return cls(policy, system, plan.recovery, *numbers, lossless, Basis.of(scenario, policy))
+
+    def to_dict(self) -> dict[str, Any]:
         """Return the plan as `from_dict` reads it."""
         numbers = {name: float(value) for name, value in self.basis._asdict().items()}
-        return asdict(self) | {"basis": numbers}
+        return vars(self) | {"basis": numbers}
 
     @classmethod
-    def from_dict(cls, found: dict[str, object]) -> "PointPlan":
+    def from_dict(cls, found: dict[str, Any]) -> "PointPlan":
         """Return the plan of a dictionary."""
-        return cls(**found | {"basis": Basis(**found["basis"])})  # type: ignore[arg-type]
+        return cls(**found | {"basis": Basis(**found["basis"])})
 
 
 @dataclass(frozen=True)
@@ -127,9 +147,11 @@ def all_failed(errors: Iterable[str]) -> str:
 
 
 def _played(task: Task) -> PointResult:
-    scenario = Scenario.read(json.loads(task.scenario))
+    scenario = task.scenario
+    if isinstance(scenario, str):
+        scenario = Scenario.read(json.loads(scenario))
     errors = _unplanned(scenario)
-    plans = tuple(_plan(scenario, name, is_planned=name not in errors) for name in task.policies)
+    plans = tuple(PointPlan.of(scenario, name, name not in errors) for name in task.policies)
     engines: dict[str, Engine] = {}
     for name in task.policies:
         try:
@@ -187,23 +209,6 @@ def _unplanned(scenario: Scenario) -> dict[str, str]:
         if error is not None and (isinstance(raised, LogError) or not is_answer):
             raise error
     return {name: str(PlanError(*fault.texts)) for name, fault in faults.items()}
-
-
-def _plan(scenario: Scenario, policy: str, *, is_planned: bool) -> PointPlan:
-    system = scenario.policies[policy].system
-    if not is_planned:
-        unknown = Basis(*[math.nan] * 6)
-        return PointPlan(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
-    plan = scenario.plan(policy)
-    return PointPlan(
-        policy,
-        system,
-        plan.recovery,
-        float(plan.interval_s),
-        float(plan.unmet_s),
-        bool(loses_nothing(plan, scenario.context)),
-        Basis.of(scenario, policy),
-    )
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

@@ -28,8 +28,7 @@ from cprsim.contract import (
     Train,
 )
 from cprsim.contract import Clock as Now
-from cprsim.contract.checks import answer_flaw
-from cprsim.contract.interpreter import STUCK, stuck
+from cprsim.contract.checks import STUCK, answer_flaw, stuck
 from cprsim.contract.ledger import Ledger
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario

@@ -19,19 +19,22 @@ from typing import TYPE_CHECKING, Any
 from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from cprsim.trainer.hooks.adapter import (
-        MovementAdapter,
-        ShardAdapter,
-        TablePart,
-        TwinAdapter,
-        split_rows,
-    )
-    from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
-    from cprsim.trainer.hooks.observer import EventLog, HooksObserver, HooksWarning, StoredSave
-    from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
-    from cprsim.trainer.merge import merge_deltas
+    from cprsim.trainer.hooks.adapter import MovementAdapter as MovementAdapter
+    from cprsim.trainer.hooks.adapter import ShardAdapter as ShardAdapter
+    from cprsim.trainer.hooks.adapter import TablePart as TablePart
+    from cprsim.trainer.hooks.adapter import TwinAdapter as TwinAdapter
+    from cprsim.trainer.hooks.adapter import split_rows as split_rows
+    from cprsim.trainer.hooks.hooks import Summary as Summary
+    from cprsim.trainer.hooks.hooks import TrainerHooks as TrainerHooks
+    from cprsim.trainer.hooks.observer import EventLog as EventLog
+    from cprsim.trainer.hooks.observer import HooksObserver as HooksObserver
+    from cprsim.trainer.hooks.observer import HooksWarning as HooksWarning
+    from cprsim.trainer.hooks.observer import StoredSave as StoredSave
+    from cprsim.trainer.hooks.ranks import ProcessGroup as ProcessGroup
+    from cprsim.trainer.hooks.ranks import RebuiltGroup as RebuiltGroup
+    from cprsim.trainer.merge import merge_deltas as merge_deltas
 
-# Modules, and the names out of them: imported at their first use, since they need torch.
+# Names by modules, imported at their first use, since they need torch.
 _MODULES = {
     "hooks.adapter": ("MovementAdapter", "ShardAdapter", "TablePart", "TwinAdapter", "split_rows"),
     "hooks.hooks": ("Summary", "TrainerHooks"),
@@ -40,23 +43,7 @@ _MODULES = {
     "merge": ("merge_deltas",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = [
-    "EventLog",
-    "HooksObserver",
-    "HooksWarning",
-    "MovementAdapter",
-    "ProcessGroup",
-    "RebuiltGroup",
-    "ShardAdapter",
-    "StoredSave",
-    "Summary",
-    "TablePart",
-    "TrainerHooks",
-    "TwinAdapter",
-    "check_torch",
-    "merge_deltas",
-    "split_rows",
-]
+__all__ = ["check_torch", *_HOMES]  # noqa: PLE0604  (these are strings)
 
 
 def check_torch() -> None:

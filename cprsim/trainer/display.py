@@ -42,8 +42,7 @@ def validation_table(found: Validation) -> Fitting:
     for compared in found.compared:
         names = [compared.policy]
         for row in compared.seconds():
-            off = f"{'+' * (row.off > 0)}{format_duration(row.off)}"
-            cells = (format_duration(row.predicted), format_duration(row.measured), off)
+            cells = (format_duration(row.predicted), format_duration(row.measured), row.signed)
             name = names.pop() if names else ""
             rows.append((name, row.label, *cells, row.percent(), format_duration(row.noise)))
         for row in compared.counts():
@@ -68,8 +67,11 @@ def validation_lines(found: Validation) -> Iterator[str]:
         yield f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}"
     predicted, load = found.predicted, found.load
     for name, calibration in predicted.calibrations.items():
-        told = calibration.told().items()
-        costs = (f"{what} {format_duration(took_s)}" for what, took_s in told)
+        costs = [
+            f"{what.removesuffix('_s').replace('_', ' ')} {format_duration(took_s)}"
+            for what, took_s in vars(calibration).items()
+            if what != "rows" and took_s
+        ]
         yield f"Calibrated for {name}: {', '.join(costs)}"
     yield (
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "

@@ -42,62 +42,47 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
     So it does where the store is to fail, which the trainer's doesn't at will.
     """
     check_sockets()
-    _check_trained(scenario)
+    asked = {f"storage.{key}": getattr(scenario.storage, key, None) for key in _OF_STORES}
+    asked["failures.silent"] = scenario.failures.silent is not None
+    asked["job.allocation"] = scenario.job.allocation_s is not None
+    if unable := [key for key, given in asked.items() if given]:
+        raise ScenarioError(f"{unable[0]}: can be simulated but not trained yet; leave it out")
     data = section.data(scenario, seed=0)
     members = at_once * (scenario.cluster.parameter_servers + 1)  # the trainer
     runs = f" in {at_once:,} runs at a time" if at_once > 1 else ""
-    most = min(_MEMBERS_PER_CORE * cores(), _open_at_most())
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = _MEMBERS_PER_CORE * cores()
+    if open_files != resource.RLIM_INFINITY:
+        most = min(most, (open_files - _OTHER_HANDLES) // _HANDLES)
     if members > most:
         raise ScenarioError(
             f"cluster.parameter_servers: {members:,} processes{runs}, and this machine has room "
             f"for {most:,} ({cores()} cores, as many open files as ulimit -n says); give fewer"
         )
     parts, has = _parts(section, data), memory()
-    needed = members * _MEMBER + at_once * sum(taken for taken, _ in parts)
+    needed = members * _MEMBER + at_once * sum(parts.values())
     if needed > has:
         raise ScenarioError(
-            f"{max(parts)[1]}{runs}: training takes {format_bytes(needed)} of memory, and this "
-            f"machine has {format_bytes(has)}"
+            f"{max(parts, key=parts.__getitem__)}{runs}: training takes {format_bytes(needed)} of "
+            f"memory, and this machine has {format_bytes(has)}"
         )
 
 
-def _check_trained(scenario: Scenario) -> None:
-    storage = scenario.storage
-    for key, given in (
-        *((f"storage.{key}", getattr(storage, key, None)) for key in _OF_STORES),
-        ("failures.silent", scenario.failures.silent is not None),
-        ("job.allocation", scenario.job.allocation_s is not None),
-    ):
-        if given:
-            raise ScenarioError(f"{key}: can be simulated but not trained yet; leave it out")
-
-
-def _open_at_most() -> float:
-    """Return the members that the limit of open files allows."""
-    handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    unlimited = handles == resource.RLIM_INFINITY
-    return math.inf if unlimited else (handles - _OTHER_HANDLES) // _HANDLES
-
-
-def _parts(section: TrainerSection, data: Data) -> list[tuple[float, str]]:
-    """Return the parts of the memory, B, with their names."""
+def _parts(section: TrainerSection, data: Data) -> dict[str, float]:
+    """Return the parts of the memory of a run, B, by what they follow from."""
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
     made_up = 0 if section.recorded is not None else _TEACHER
     tables, hidden = len(data.tables), section.hidden
     weights = hidden * (data.dense + 1 + 2 * dim + math.comb(tables + 1, 2) + 2)
     # Of one sample: features, rows and their gradients, inner products, and both hidden layers.
     wide = data.dense + 2 * (tables + 1) * dim + 2 * (tables + 1) ** 2 + 2 * hidden
-    return [
-        (
-            rows * ((4 * dim + _STATE) * _COPIES + made_up),
-            f"model.tables: {rows:,} rows of {dim:,} numbers",
+    of_batches = f"{data.batch_size:,} samples at a time with hidden = {hidden:,}"
+    return {
+        f"model.tables: {rows:,} rows of {dim:,} numbers": (
+            rows * ((4 * dim + _STATE) * _COPIES + made_up)
         ),
-        (
-            4 * (weights * _VECTORS + wide * data.batch_size),
-            f"trainer.batch: {data.batch_size:,} samples at a time with hidden = {hidden:,}",
+        f"trainer.batch: {of_batches}": 4 * (weights * _VECTORS + wide * data.batch_size),
+        f"trainer.test_samples: {section.test_samples:,} of them": (
+            section.test_samples * _TEST_SAMPLE
         ),
-        (
-            section.test_samples * _TEST_SAMPLE,
-            f"trainer.test_samples: {section.test_samples:,} of them",
-        ),
-    ]
+    }

@@ -20,8 +20,15 @@ from cprsim.basics.files import sync_folder
 from cprsim.basics.units import parse_duration
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer.hooks.observer import HooksWarning
-from cprsim.trainer.store.files import read_chain, write_arrays, written
-from cprsim.trainer.store.manifests import PARTIAL, Manifest, Name, SpoiltError
+from cprsim.trainer.store.files import (
+    PARTIAL,
+    Manifest,
+    Name,
+    SpoiltError,
+    read_chain,
+    write_arrays,
+    written,
+)
 from cprsim.trainer.store.store import checkpoints_in
 
 #: Held by the merger that is at work in a folder; the system lets go of it when that is killed.
@@ -69,7 +76,7 @@ def _merge(folder: Path) -> bool:
         if (folder / str(manifest)).exists():
             return False
         try:
-            arrays = read_chain(folder, newest.files).arrays
+            arrays, _ = read_chain(folder, newest.files)
         except SpoiltError as error:
             if (folder / newest.name).exists():  # else the trainer no longer needs it
                 warnings.warn(f"{error}; the chain is not merged", HooksWarning, stacklevel=2)

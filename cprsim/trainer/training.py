@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Timeline
 from cprsim.machine.rules import learning_lost
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.trainer.data.contract import Data
 from cprsim.trainer.hooks.running_job import MeasuredSpan
-from cprsim.trainer.lab.cluster import TRAINER, LocalCluster
+from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
-from cprsim.trainer.lab.model import Placement
-from cprsim.trainer.lab.strikes import FailureClock, Strikes
+from cprsim.trainer.lab.strikes import Strikes
 from cprsim.trainer.limits import check_fits
-from cprsim.trainer.scores import auc, log_loss
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
 
 #: Called with the steps done and the steps in all.
 Progress = Callable[[int, int], None]
+#: Probabilities are taken to be that far from 0 and 1: float32's spacing below 1.
+_LEAST = 2.0**-24
 #: Too long to be printed.
 _UNTOLD = ("spans", "saved_rows")
 
@@ -83,20 +83,10 @@ def train(
 ) -> Trained:
     """Train a scenario for real.
 
-    Parameters
-    ----------
-    scenario
-        Its failures strike processes; its costs are for the policy to plan with.
-    section
-        Its block `[trainer]`.
-    policy
-        Name of one of its policies.
-    seed
-        Of the samples, the model, the failures, and what the trackers draw.
-    progress
-        Called in this process as steps are done.
-    timeline
-        Of the failures, in place of the scenario's own.
+    `scenario`: its failures strike processes; its costs are for the policy to plan with. `section`:
+    its block `[trainer]`. `policy`: the name of one of its policies. `seed`: of the samples, the
+    model, the failures, and what the trackers draw. `progress`: called in this process as steps are
+    done. `timeline`: of the failures, in place of the scenario's own.
 
     Raises
     ------
@@ -114,39 +104,36 @@ def train(
     check_fits(scenario, section)
     data = section.data(scenario, seed)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
-    step_s = scenario.job.useful_time_s / data.steps
-
-    def tell(done: int) -> None:
-        if progress is not None:
-            progress(done, data.steps)
-
-    job = Execution(data.steps, plan, tell)
-    with owned_folder() as folder:
+    job = Execution(data.steps, plan, progress or (lambda *_: None))
+    with locked_tempdir() as folder:
         servers = scenario.cluster.parameter_servers
         # Of the other policies each process that starts would import the code, one by one.
         alone = scenario.with_policies({policy: scenario.policies[policy]})
         spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
-        times = FailureClock(lambda: job.watch.now_s)
-        if spec.pinned:
-            times = FailureClock(lambda: job.executed, step_s)
         with LocalCluster(spec) as cluster:
-            during = scenario.failures.during_recovery
-            strikes = Strikes(cluster, cursor, times, section, seed, during)
+            strikes = Strikes(cluster, cursor, lambda: job.watch.now_s, lambda: job.executed, spec)
             job.run(cluster, strikes)
             _, predicted, labels = job.predict(data.steps, data.steps + data.test_steps)
-            left = job.counts()
-    kept = np.array([left[name] for name in cluster.servers])
-    made = _updates_made(data, spec.placement)
+            *kept, steps_kept = job.counts()
+    made = spec.placement.updates(data, data.steps).sum(axis=0)
+    shares = ((made - kept) / np.maximum(made, 1)).tolist()
+    if not np.isfinite(predicted).all():
+        raise RunError(
+            f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "
+            "predictions are no numbers; give a smaller one"
+        )
     return Trained(
         policy=policy,
         seed=seed,
-        **_scored(predicted, labels, section),
+        auc=auc(predicted, labels),
+        log_loss=log_loss(predicted, labels),
+        predictions_sha256=hashlib.sha256(predicted.data).hexdigest(),
         pls=job.lost_steps / rules.all_samples(job.steps, servers),
         updates_lost=int((made - kept).sum()) / int(made.sum()),
-        learning_lost=_learning_lost(made, kept),
-        dense_lost=1 - left[TRAINER] / job.steps,
+        learning_lost=math.fsum(map(learning_lost, shares)) / servers,
+        dense_lost=1 - steps_kept / job.steps,
         failures=strikes.failures,
-        absorbed=strikes.absorbed,
+        absorbed=cursor.absorbed,
         struck=strikes.struck,
         replaced=job.replaced,
         steps=job.steps,
@@ -157,31 +144,19 @@ def train(
     )
 
 
-def _updates_made(data: Data, placement: Placement) -> NDArray[np.int64]:
-    """Updates of each server's rows in all steps, shape (servers,)."""
-    made = np.zeros(placement.servers, dtype=np.int64)
-    for step in range(data.steps):
-        ids = placement.ids(data.batch(step).sparse).ravel()
-        made += np.bincount(ids % placement.servers, minlength=placement.servers)
-    return made
+def auc(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> float:
+    """Area under the ROC curve: how often a click is predicted above none, ties counting half.
+
+    By the ranks of the clicks (Mann and Whitney); nan where all labels are alike.
+    """
+    ranks, clicks = rankdata(predicted), labels == 1
+    n, others = int(clicks.sum()), int((~clicks).sum())
+    if not n or not others:
+        return float("nan")
+    return float((ranks[clicks].sum() - n * (n + 1) / 2) / (n * others))
 
 
-def _learning_lost(made: NDArray[np.int64], kept: NDArray[np.int64]) -> float:
-    """The mean over servers of what each has lost of its learning, by its share of updates."""
-    shares = ((made - kept) / np.maximum(made, 1)).tolist()
-    return math.fsum(map(learning_lost, shares)) / len(shares)
-
-
-def _scored(
-    predicted: NDArray[np.float32], labels: NDArray[np.float32], section: TrainerSection
-) -> dict[str, Any]:
-    if not np.isfinite(predicted).all():
-        raise RunError(
-            f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "
-            "predictions are no numbers; give a smaller one"
-        )
-    return {
-        "auc": auc(predicted, labels),
-        "log_loss": log_loss(predicted, labels),
-        "predictions_sha256": hashlib.sha256(predicted.data).hexdigest(),
-    }
+def log_loss(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> float:
+    """Mean binary cross entropy, nats."""
+    chance = np.clip(predicted.astype(np.float64), _LEAST, 1 - _LEAST)
+    return float(-np.mean(np.where(labels == 1, np.log(chance), np.log1p(-chance))))

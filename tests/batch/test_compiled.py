@@ -1,4 +1,4 @@
-"""What is compiled is kept, found again, and plays in several threads."""
+"""What is compiled is kept, and found again."""
 
 import os
 import subprocess
@@ -16,14 +16,6 @@ from cprsim.runs.engines import waits
 from cprsim.scenario import load_scenario
 
 KAGGLE = Path(__file__).parents[2] / "scenarios/criteo-kaggle.toml"
-
-
-def test_threads_give_the_same_bytes() -> None:
-    scenario = load_scenario(KAGGLE)
-    policies = list(scenario.policies)
-    alone = batch.simulate(scenario, policies, range(2000), 0)
-
-    assert np.array_equal(batch.simulate(scenario, policies, range(2000), 0, threads=3), alone)
 
 
 def test_what_was_compiled_is_known_and_what_has_changed_is_not(

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from cprsim.batch.engine import first_sizes
+from cprsim.machine import codes
 from cprsim.scenario import Scenario
 from tests.batch.compare import assert_alike
 
@@ -125,3 +127,15 @@ def test_what_happens_rarely_is_played_alike(what: str) -> None:
     seen = assert_alike(Scenario(**CASES[what]), range(12))
 
     assert seen["failures"] > 0 or seen["hopeless"] == (what == "hopeless")
+
+
+def test_what_is_drawn_at_first_need_not_be_enough() -> None:
+    silent = {"silent": {"distribution": "deterministic", "mean": "30 s"}}
+    tables = job(
+        PARTIAL | {"verify_every": 1},
+        costs=COSTS | {"verify": "1 s"},
+        failures=BY_LAW | {"mean": "25 s"} | silent,
+    )
+    seen = assert_alike(Scenario(**tables), range(2))
+
+    assert seen["failures"] > 2 * first_sizes(Scenario(**tables))[codes.MORE_VICTIMS]

@@ -36,7 +36,7 @@ def cluster_of(folder: Path, jobs: list[dict[str, Any]], **tables: Any) -> Clust
 
 def played(spec: ClusterSpec, replication: int = 0, *, alone: bool = False) -> PlayedCluster:
     """A replication of a cluster, at seed 0."""
-    return play(spec, jobs_of(spec), 0, replication, alone=alone, watched=True)
+    return play(spec, jobs_of(spec), 0, replication, alone=alone)
 
 
 def told(found: PlayedCluster, measure: str) -> list[float]:

@@ -7,19 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.contract import (
-    Always,
-    Answers,
-    Case,
-    Groups,
-    InARow,
-    Loss,
-    Plan,
-    Recover,
-    Together,
-    Within,
-)
-from cprsim.contract.answers import is_gone
+from cprsim.contract.actions import Loss, Recover
+from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within, is_gone
+from cprsim.contract.plan import Plan
 from cprsim.scenario import load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -6,27 +6,15 @@ from typing import Any
 import pytest
 
 import cprsim
-from cprsim.contract import (
-    REMOTE,
-    Always,
-    Clock,
-    Failed,
-    Loss,
-    Plan,
-    Recover,
-    Redundancy,
-    Save,
-    Schedule,
-    Tier,
-    Tracking,
-    Train,
-    every,
-)
-from cprsim.contract.checks import answer_flaw, flaw_of
-from cprsim.contract.interpreter import STUCK, Interpreter
+from cprsim.contract.actions import Clock, Failed, Loss, Recover, Save, Train
+from cprsim.contract.answers import Always
+from cprsim.contract.checks import STUCK, answer_flaw, flaw_of
+from cprsim.contract.plan import Plan, Redundancy, Schedule, Tracking, every
 from cprsim.errors import RunError, ScenarioError
+from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import Full
 from cprsim.sim.engine import play
+from cprsim.trainer.support import LAB
 
 ALL, LOST, WHOLE = Recover("all"), Recover("lost"), Save()
 SOUND = Plan("partial", every(3600.0), Always(LOST))
@@ -162,7 +150,7 @@ def test_saves_of_controllers_are_refused_where_they_are_asked_for(save: Save, f
     with pytest.raises(RunError) as simulated:
         played(own(save=save))
     with pytest.raises(RunError) as carried_out:
-        Interpreter(()).start(own(save=save)).ask(Clock(0.0, 3600.0))
+        LAB.start(own(save=save)).ask(Clock(0.0, 3600.0))
 
     assert str(simulated.value) == f"policy 'own': its controller requested a save {flaw}"
     assert str(carried_out.value) == f"the controller requested a save {flaw}"
@@ -173,22 +161,16 @@ def test_answers_of_controllers_are_refused_where_they_are_given(answer: Any, fl
     with pytest.raises(RunError) as simulated:
         played(own(answer=answer))
     with pytest.raises(RunError) as carried_out:
-        Interpreter(()).start(own(answer=answer)).answer(Clock(0.0, 0.0), SERVER)
+        LAB.start(own(answer=answer)).answer(Clock(0.0, 0.0), SERVER)
 
     assert str(simulated.value) == f"policy 'own': its controller answered a failure {flaw}"
     assert str(carried_out.value) == f"the controller answered a failure {flaw}"
 
 
-@pytest.mark.parametrize(
-    ("plan", "lacks"),
-    [
-        (own(save=Save(portion=0.5)), "saves of rows that no tracker chooses"),
-        (own(save=Save(blocking=False)), "saves in the background"),
-    ],
-)
-def test_saves_of_controllers_that_nobody_can_carry_out_are_refused(plan: Plan, lacks: str) -> None:
+def test_saves_of_controllers_that_nobody_can_carry_out_are_refused() -> None:
+    lacks = "saves of rows that no tracker chooses"
     with pytest.raises(RunError, match=f"^{lacks} can be simulated but not trained yet: Save"):
-        Interpreter((), "trained yet").start(plan).ask(Clock(0.0, 3600.0))
+        LAB.start(own(save=Save(portion=0.5))).ask(Clock(0.0, 3600.0))
 
 
 @pytest.mark.parametrize(
@@ -202,10 +184,8 @@ def test_saves_of_controllers_that_nobody_can_carry_out_are_refused(plan: Plan, 
     ],
 )
 def test_saves_of_rows_that_nobody_chooses_are_not_trained(plan: Plan, lacks: str) -> None:
-    interpreter = Interpreter(("controller", "schedules"), "trained yet")
-
     with pytest.raises(ScenarioError) as error:
-        interpreter.check_plan("own", plan, lambda: {"own": plan, "other": SOUND})
+        LAB.check_plan("own", plan, lambda: {"own": plan, "other": SOUND})
     assert str(error.value) == (
         f"policies.own: {lacks} can be simulated but not trained yet; choose one of other"
     )
@@ -220,7 +200,7 @@ def test_a_controller_that_saves_for_ever_is_told() -> None:
         def start(self) -> Stuck:
             return Stuck(None, None)
 
-    controller = Interpreter(()).start(Plans(SOUND.recovery, SOUND.schedules, SOUND.recover))
+    controller = LAB.start(Plans(SOUND.recovery, SOUND.schedules, SOUND.recover))
     for step in range(3 * STUCK):
         controller.ask(Clock(0.0, float(step // 2)))  # it trains between
     for _ in range(STUCK):

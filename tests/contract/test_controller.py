@@ -6,41 +6,41 @@ from typing import Any
 
 import pytest
 
-from cprsim.contract import (
-    Accepted,
+from cprsim.contract.actions import (
     Action,
-    Always,
-    Answers,
-    Case,
-    Chains,
     Clock,
     Controller,
-    Differences,
     Drain,
     Draining,
     EmergencySave,
     Event,
     Failed,
-    Growing,
-    Learned,
     Loss,
     Notice,
-    Plan,
     Recover,
     Resumed,
-    Rotation,
-    Rotations,
     Save,
     Saved,
-    Schedule,
-    ScheduledController,
     Stored,
     Train,
     Unusable,
     Void,
-    every,
 )
-from cprsim.contract.plan import user_code
+from cprsim.contract.answers import Always, Answers, Case
+from cprsim.contract.controller import ScheduledController
+from cprsim.contract.plan import (
+    Accepted,
+    Chains,
+    Differences,
+    Growing,
+    Learned,
+    Plan,
+    Rotation,
+    Rotations,
+    Schedule,
+    every,
+    user_code,
+)
 
 NEAR, FAR = Save("near"), Save("far")
 ALL, LOST = Recover("all"), Recover("lost")
@@ -201,6 +201,14 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
             (40.0, 40.0, BLOCKING_NEARS[1]),
         ],
     ),
+    "a blocking difference of the further tier is one more of the nearer one": (
+        blocking_chained()[0],
+        [
+            Saved(at(30.0), BLOCKING_FARS[0], stored=True),
+            Saved(at(60.0), BLOCKING_FARS[1], stored=True),
+            (70.0, 70.0, BLOCKING_NEARS[2]),
+        ],
+    ),
     "a failed save is the next link again": (
         chained()[0],
         [
@@ -252,6 +260,7 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
         [
             (10.0, 10.0, Save()),
             Saved(at(12.5, 10.0), Save(), stored=True),  # on the bound
+            Saved(at(12.5, 10.0), Save(), stored=True),  # another one, which costs nothing
             (12.5, 10.0, Train(20.0)),
             Saved(at(25.1, 20.0), Save(), stored=True),  # 2.6 s for 10 s
             (25.1, 20.0, Train(34.0)),
@@ -330,6 +339,17 @@ CASES: dict[str, tuple[Plan, list[Step]]] = {
             # It has written as much as the baseline: 1 + 1 <= 2 * 1.
             Stored(at(31.0), difference(0.5, 0.75, "baseline")),
             (40.0, 40.0, difference(0.5, 0.5)),
+        ],
+    ),
+    "none follows differences that have grown less": (
+        differing("intermittent"),
+        [
+            *background(difference(0.5, 0.5), 10.0, 11.0),
+            (30.0, 30.0, difference(0.25, 0.75, "baseline")),
+            Saved(at(30.0), difference(0.25, 0.75, "baseline"), stored=False),
+            # It has written six tenths of the baseline: 1 + 0.6 > 2 * 0.6.
+            Stored(at(31.0), difference(0.3, 0.75, "baseline")),
+            (40.0, 40.0, difference(0.25, 0.75, "baseline")),
         ],
     ),
     "differences build on what is stored": (
@@ -414,6 +434,7 @@ def played(controller: Controller, steps: list[Step]) -> list[Action]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CASES)
 def test_actions_by_hand(name: str) -> None:
     plan, steps = CASES[name]

@@ -12,21 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.contract import (
-    Always,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    ScheduledController,
-    Tracking,
-    every,
-    rules,
-)
+from cprsim.contract.actions import Recover, Save, Train
+from cprsim.contract.answers import Always
+from cprsim.contract.controller import ScheduledController
+from cprsim.contract.plan import Plan, Tracking, every
+from cprsim.contract.policy import Policy
+from cprsim.errors import RunError
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.machine import rules
 from cprsim.runs.engines import chosen
-from cprsim.sim.engine import play_against
+from cprsim.sim.engine import play, play_against
 
 HALF = Save(portion=0.5, unsaved_s=(4.0, 5.0))
 
@@ -73,6 +69,37 @@ def mixed_scenario() -> cprsim.Scenario:
     )
 
 
+class Again(ScheduledController):
+    """Trains for 20 s, saves so often, and so on."""
+
+    def __init__(self, plan: Plan, saves: int) -> None:
+        super().__init__(plan.schedules, plan.recover)
+        self._most, self._saves = saves, saves
+
+    def ask(self, now):
+        if self._saves == self._most:
+            self._saves = 0
+            return Train(now.progress_s + 20.0)
+        self._saves += 1
+        return Save()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainPlan(Plan):
+    saves: int
+
+    def start(self):
+        return Again(self, self.saves)
+
+
+class SavesAgain(Policy):
+    system: Literal["saves-again"] = "saves-again"
+    saves: int
+
+    def plan(self, context):
+        return AgainPlan("full", every(20.0), Always(Recover("all")), saves=self.saves)
+
+
 # One of two servers fails at 34 of 40 s: everything was last saved at 20, since then a half.
 PLS = (34 - 20) / (40 * 2)
 
@@ -82,6 +109,13 @@ def test_half_all_half_in_the_simulator():
 
     assert ledger.saves == 3
     assert ledger.pls == pytest.approx(PLS, rel=1e-12)
+
+
+def test_a_thousand_saves_may_follow_each_other_and_no_more():
+    scenarios = [mixed_scenario().with_policies({"it": SavesAgain(saves=n)}) for n in (1000, 1001)]
+    assert play(scenarios[0], "it", 0, 0).saves == 1000
+    with pytest.raises(RunError, match="it only saves"):
+        play(scenarios[1], "it", 0, 0)
 
 
 def test_half_all_half_is_not_for_batches():
@@ -124,7 +158,7 @@ def test_what_saves_leave(left_s, saves):
 @pytest.mark.parametrize(
     ("failures", "progress_s", "hopeless"),
     # From 10,000 failures on, with less than a ten-millionth of the training by each of them.
-    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.001, False), (20_000, 1.999, True)],
+    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.0, False), (20_000, 1.999, True)],
 )
 def test_who_is_hopeless(failures, progress_s, hopeless):
     assert rules.fails_too_often(progress_s, 1000.0, failures) == hopeless

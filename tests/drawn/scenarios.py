@@ -7,7 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from cprsim.basics import units
-from cprsim.basics.errors import PlanError, ScenarioError, printable
+from cprsim.errors import PlanError, ScenarioError, printable
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
 from cprsim.failures.cohorts import Lives, NodeCohort, SeverityRows
 from cprsim.failures.hits import Hit
@@ -14,6 +13,7 @@ from cprsim.failures.shared import CohortStreams, SharedDraws
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
+from cprsim.survival.distributions import Distribution
 
 
 def played(

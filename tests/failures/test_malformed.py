@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-from cprsim.basics import tabular
 from cprsim.cli import command
 from cprsim.errors import LogError
-from cprsim.failures.logs import table
+from cprsim.failures.logs import cells, table
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.job_table import read_jobs
 from cprsim.failures.logs.readers import READERS, read_log
@@ -132,7 +131,7 @@ LOGS = {"csv": "time_s,node\n", "intervals": "duration_s\n"}
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, int], str]:
     """Writes a log of so many lines, which is the most here or is not."""
-    monkeypatch.setattr(tabular, "_MOST_LINES", LINES)
+    monkeypatch.setattr(cells, "_MOST_LINES", LINES)
 
     def write(reader: str, suffix: str, lines: int) -> str:
         row = "{0},{1}\n" if reader == "csv" else "{0}\n"
@@ -160,7 +159,7 @@ def test_a_log_of_too_many_lines_is_refused_before_it_is_read(
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_one_of_just_as_many_is_read(suffix: str, written) -> None:
-    tabular.check_length(written("csv", suffix, LINES))
+    cells.check_length(written("csv", suffix, LINES))
 
 
 def test_one_that_is_cut_short_is_said_to_be(written, capsys) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,6 @@ import pytest
 import cprsim
 from cprsim.failures.processes import mean_pace
 from cprsim.failures.spec import Offenders
-from cprsim.machine import offenders
-from cprsim.machine.draws_row import DrawsRow
-from cprsim.machine.node_lists import COUNT, FIRST, FIXED, STRUCK
-from cprsim.machine.run_rows import NodeRow
 
 DAYS, LIFE_D, NODES = 200.0, 40.0, 30
 #: A cluster in which a failure costs next to nothing, so that wall clock and useful time agree.
@@ -133,36 +128,6 @@ def test_a_restart_in_place_repairs_nothing() -> None:
     ]
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])
-
-
-@pytest.mark.parametrize(
-    ("cures", "repaired"),
-    [
-        ([True], False),
-        ([False], True),
-        ([True, True], False),
-        ([True, False], True),  # a burst takes a node whose process restarts
-        ([False, True], True),  # a machine that is to be replaced stays none
-    ],
-)
-def test_a_machine_is_repaired_if_one_failure_of_its_node_replaces_it(
-    cures: list[bool], repaired: bool
-) -> None:
-    lists = [[0] * (FIRST + 1) for _ in range(FIXED)]
-    lists[STRUCK][COUNT] = 1
-    job: Any = SimpleNamespace(
-        lists=lists,
-        nodes=[NodeRow()],
-        draws=DrawsRow(states=0, life_count=9, life_stride=1, bad_share=1.0, cured=1.0),
-        numbers=[0.5] * 9,
-    )
-    offenders.begin(job, 0)
-    assert job.nodes[0].bad
-    for in_place in cures:
-        offenders.strike(job, STRUCK, in_place)
-    job.nodes[0].generation += 1
-    offenders.repair(job, 0)
-    assert job.nodes[0].bad != repaired
 
 
 def test_retirement_ends_a_series_of_failures() -> None:

@@ -23,6 +23,7 @@ def log_of(start: float, span: float) -> FailureLog:
     return FailureLog(np.array(TIMES, float), np.array(NODES), start, span, population=8)
 
 
+SPEC = Failures(trace="log")
 BOUNDED = log_of(0.0, 60.0)  # it starts and ends with a failure
 WATCHED = log_of(-5.0, 75.0)
 
@@ -35,7 +36,7 @@ def cluster(servers: int, trainers: int) -> Cluster:
 @pytest.mark.parametrize(("servers", "trainers"), [(2, 2), (5, 1), (8, 0)])
 def test_what_is_played_is_what_the_means_say(log, servers, trainers):
     """Counted over one lap of 4,000 draws; nothing merges where the lap closes."""
-    played = Resampled(log, cluster(servers, trainers), "log")
+    played = Resampled(log, SPEC, cluster(servers, trainers))
     cohorts = [played.cohort(0, number) for number in range(16)]
     laps = [each.timeline(row) for each in cohorts for row in range(250)]
     hits = [hit for lap in laps for hit in lap.hits]
@@ -53,16 +54,16 @@ def test_what_is_played_is_what_the_means_say(log, servers, trainers):
 
 
 def test_a_lap_is_longer_by_a_mean_gap_where_failures_bound_the_log():
-    lap = Resampled(BOUNDED, cluster(8, 0), "log").cohort(0, 0).timeline(0)
+    lap = Resampled(BOUNDED, SPEC, cluster(8, 0)).cohort(0, 0).timeline(0)
 
     assert lap.period_s == pytest.approx(60 * 9 / 8)  # nine instants, eight gaps
     assert len(lap.times_s) == 9
-    assert Resampled(WATCHED, cluster(8, 0), "log").cohort(0, 0).timeline(0).period_s == 75
+    assert Resampled(WATCHED, SPEC, cluster(8, 0)).cohort(0, 0).timeline(0).period_s == 75
 
 
 @pytest.mark.parametrize("log", [BOUNDED, WATCHED], ids=["bounded", "watched"])
 def test_all_nodes_fail_as_often_however_it_is_asked(log):
-    played = Resampled(log, cluster(8, 0), "log").mtbf_s
+    played = Resampled(log, SPEC, cluster(8, 0)).mtbf_s
     (measured,) = measured_mtbf(log, [8]).itertuples()
 
     assert measured.measured_s == pytest.approx(played)
@@ -121,7 +122,7 @@ def test_a_node_takes_no_part_before_it_comes_nor_after_it_left():
 
     Of a job of three the clock stands still from 20 s to 60 s, and the failure at 30 s is none.
     """
-    played = Resampled(of_late_nodes(), cluster(1, 1), "log")
+    played = Resampled(of_late_nodes(), SPEC, cluster(1, 1))
     expected = 2 / 3 + 1 + 2 / 3 + 1  # of two nodes that fail at once, one is always of the job
     assert played.mtbf_s == pytest.approx(100 / expected)
     assert sum(played.mean_hit[:2]) == pytest.approx((2 / 3 + 1 + 2 / 3 + 4 / 3) / expected)
@@ -133,12 +134,12 @@ def test_a_node_takes_no_part_before_it_comes_nor_after_it_left():
         gaps = np.diff([*lap.times_s, lap.times_s[0] + 100])
         assert {60.0, 40.0, 20.0, 80.0, 100.0} >= {round(each, 6) for each in gaps}
 
-    whole = Resampled(of_late_nodes(), cluster(2, 1), "log")
+    whole = Resampled(of_late_nodes(), SPEC, cluster(2, 1))
     lap = whole.cohort(0, 0).timeline(0)
     assert (lap.period_s, whole.mtbf_s) == (60, 60 / 3)
     assert [len(hit.nodes(2)) for hit in lap.hits].count(2) == 1
     with pytest.raises(LogError, match="its system has 3 nodes at once, the job needs 4"):
-        Resampled(of_late_nodes(), cluster(4, 0), "log")
+        Resampled(of_late_nodes(), SPEC, cluster(4, 0))
 
 
 def test_an_instance_that_came_on_the_third_day_cannot_fail_on_the_first(tmp_path):
@@ -174,7 +175,7 @@ def test_a_job_fails_as_often_however_many_nodes_are_there():
 
     (measured,) = measured_mtbf(log, [10]).itertuples()
     for found in (
-        Resampled(log, cluster(5, 5), "log").mtbf_s,
+        Resampled(log, SPEC, cluster(5, 5)).mtbf_s,
         views.job_gaps(log, 10).sample.mean_s,
         measured.measured_s,
     ):

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.causes import SeverityWeights
@@ -27,6 +26,7 @@ from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
+from cprsim.survival.distributions import Distribution
 from tests.failures.played import lives, played
 
 HOUR = 3600.0
@@ -130,8 +130,8 @@ def test_only_the_ratios_of_weights_count(weights: dict, shares: tuple[float, ..
 
 @every_source
 def test_every_source_tells_its_shares(of, source: str) -> None:
-    assert of(source).severity_shares == {"process": 0.0, "node": 1.0, "cluster": 0.0}
-    assert of(source, severity=MIXED).severity_shares == pytest.approx(MIXED, rel=1e-12)
+    assert of(source).process.severity_shares == {"process": 0.0, "node": 1.0, "cluster": 0.0}
+    assert of(source, severity=MIXED).process.severity_shares == pytest.approx(MIXED, rel=1e-12)
 
 
 def test_severities_stay_where_another_source_takes_the_place_of_one() -> None:
@@ -377,7 +377,7 @@ def test_what_is_played_is_what_the_means_say() -> None:
         (servers > 0, mixed.mean_hit.server_share),
         *(
             (np.array([hit.severity == severity for hit in hits]), share)
-            for severity, share in mixed.severity_shares.items()
+            for severity, share in mixed.process.severity_shares.items()
         ),
     ]:
         assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
@@ -413,7 +413,7 @@ def test_the_worst_severity_of_an_instant_wins(telling) -> None:
         (108000.0, Hit(*EVERYONE, "cluster")),
         (144000.0, Hit((1,), (), "process")),
     ]
-    assert told.severity_shares == {"process": 3 / 5, "node": 1 / 5, "cluster": 1 / 5}
+    assert told.process.severity_shares == {"process": 3 / 5, "node": 1 / 5, "cluster": 1 / 5}
     assert told.mean_hit == pytest.approx((8 / 5, 3 / 5, 1.0))
 
 

@@ -4,6 +4,7 @@ import importlib
 import io
 import shutil
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -15,7 +16,6 @@ from cprsim.basics.manifest import read_manifest, with_manifest
 from cprsim.cli import command
 from cprsim.errors import UsageError
 from cprsim.report import outputs
-from cprsim.sweeps.driver import InThisProcess
 from tests.faults.injected import Case, Outcome, in_child
 from tests.studies.test_command import SMALL
 from tests.sweeps.processes import SCENARIO
@@ -213,12 +213,24 @@ class Export(Command):
 def study() -> Case:
     """`cprsim study`, whose runs are made up."""
     play = importlib.import_module("cprsim.trainer.studies.play")
-    play.played, play.Workers = _made_up, lambda _: InThisProcess()
+    play.played, play.Workers = _made_up, lambda _: _InThisProcess()
     return Command(
         ["study", "{}/job.toml", "--out", "{}/out", "--workers", "1"],
         lambda folder: held(folder / "out"),
         SMALL,
     )
+
+
+class _InThisProcess(Executor):
+    """Does each task at once, as it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
 
 def _made_up(run: Any) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.answer import answer, chosen
-from cprsim.figures.pareto import front, pareto
+from cprsim.figures.answer import answer, chosen, front, pareto
 from cprsim.figures.style import CAUSE_COLOURS
 from cprsim.figures.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from cprsim.cli.command import _main
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.contract.vocabulary import vocabulary
 from cprsim.errors import RunError, UsageError
 from cprsim.figures import draw
 from cprsim.report.tables import fleet_notes, fleet_table, given_up_line
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.fleet_play import run_fleet
+from cprsim.runs.vocabulary import vocabulary
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.figures.reading import boxes_apart, rendered
 from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping

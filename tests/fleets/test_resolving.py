@@ -13,9 +13,8 @@ from cprsim.runs.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.scenario import load_scenario
-from cprsim.scenario.sections import validated
 from cprsim.sim.tables import Tables
-from tests.fleets.test_fleet import PLAIN, mapping
+from tests.fleets.test_fleet import mapping
 
 SCENARIOS = Path("scenarios")
 
@@ -83,20 +82,6 @@ def test_a_job_is_refused_in_the_words_for_a_scenario(name):
     key = name.replace("__", ".")
     told = [fault.removeprefix(f"{key}.values.1: ") for fault in drawn.value.args]
     assert told == [fault.removeprefix(f"{key}: ") for fault in alone.value.args]
-
-
-def test_sections_that_are_validated_already_are_taken_as_they_are():
-    tables = mapping(costs__save=7)  # which is no duration
-    parts = validated(tables)
-
-    assert parts["costs"] == tables["costs"]
-    assert Scenario.read(parts | {"costs": PLAIN["costs"]}) == Scenario.read(mapping())
-    assert Scenario(**parts | {"costs": PLAIN["costs"]}).job is parts["job"]
-    with pytest.raises(ScenarioError) as quick:
-        Scenario(**parts)
-    with pytest.raises(ScenarioError) as slow:
-        Scenario(**tables)
-    assert quick.value.args == slow.value.args
 
 
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)

@@ -127,9 +127,9 @@ def test_free_saves_are_taken_all_the_time(interval):
 
 
 # Notes on CPR, section 1.9: T_fail 28 h, 8 servers, PLS 0.1; with 4 of the 8 down at once, 11.2 h.
-@pytest.mark.parametrize(("servers_hit", "hours"), [(1, 44.8), (4, 11.2)])
+@pytest.mark.parametrize(("servers_hit", "hours"), [((), 44.8), ((1,), 44.8), ((4,), 11.2)])
 def test_pls_interval_of_the_calibrated_set(servers_hit, hours):
-    assert pls_interval_s(0.1, 28 * HOUR, 8, servers_hit) / HOUR == pytest.approx(hours)
+    assert pls_interval_s(0.1, 28 * HOUR, 8, *servers_hit) / HOUR == pytest.approx(hours)
 
 
 def test_pls_interval_is_infinite_where_nothing_can_be_lost():

@@ -111,7 +111,7 @@ def test_a_figure_for_a_column_of_a_paper(
     caption = capsys.readouterr().out.splitlines()
     assert caption[0].startswith("At 1,760 GB, ECRec k = 4 takes 22.4 % of the time")
     assert caption[0] not in svg.replace("\u00a0", " ")
-    assert ">checkpoints</text>" in svg
+    assert ">checkpoints every 30" in svg
 
 
 def test_a_style_is_a_file_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
 from cprsim.report.gallery import tables
+from cprsim.report.gallery.levers import load_levers
 from cprsim.report.gallery.registry import picture
-from cprsim.scenario.levers import load_levers
 from tools.reproduction import ladder as published
 
 JOB = """

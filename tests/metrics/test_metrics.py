@@ -9,10 +9,10 @@ import cprsim
 from cprsim.basics.files import write_all
 from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSES
-from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
 from cprsim.errors import UsageError
 from cprsim.metrics import METRICS, PrometheusExporter, Reading, collected, observe, openmetrics
 from cprsim.report import outputs
+from cprsim.runs.vocabulary import VOCABULARIES, vocabulary
 from cprsim.scenario import Scenario
 from cprsim.sim.history.readings import readings
 from cprsim.sim.history.recorder import record

@@ -17,6 +17,7 @@ def worked(entry: float | str) -> float:
     return float(eval(entry, {})) if isinstance(entry, str) else entry
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_by_hand(name: str, tmp_path: Path) -> None:
     of, strikes, keys, entries, *others = RUNS[name]

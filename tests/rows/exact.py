@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.change import LostChange
-from cprsim.rows.lost import LostShare
-from cprsim.rows.movement import Made, moved
+from cprsim.rows.lost import Lost
+from cprsim.rows.movement import Made, Steady, moved
 from cprsim.rows.names import OptimizerRule
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers.contract import Tracker
@@ -26,10 +25,14 @@ def of_each_row(popularity: Popularity) -> NDArray[np.float64]:
 
 
 class LostByRow(NamedTuple):
-    """What one play lost: in `updates`, each of which counts alike, and in `change`."""
+    """What one play lost: in `updates`, each of which counts alike, and in `change`.
 
-    updates: LostShare
-    change: LostChange
+    `before`: updates that a failure just before each save loses, shape (saves,), as in `updates`.
+    """
+
+    updates: Lost
+    change: Lost
+    before: NDArray[np.float64]
 
 
 def play(
@@ -86,9 +89,9 @@ def play(
         saved[rows], saved_place[rows] = live[rows], rows_made.place(rows)
         after[save] = (live - saved).sum(dtype=np.int64)
         change[save] = (rows_made.place(slice(None)) - saved_place).sum()
+    made = Steady(updates) if rule == "sgd" else Made(popularity, updates, renewed, fraction)
     return LostByRow(
-        LostShare(fraction, before / updates, after / updates),
-        LostChange(fraction, change, (Made(rule, popularity, updates, renewed, fraction),)),
+        Lost(fraction, after / updates), Lost(fraction, change, (made,)), before / updates
     )
 
 

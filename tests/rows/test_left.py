@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cprsim.rows.lost import LostShare, slope
+from cprsim.rows.lost import Lost, slope
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity
 from cprsim.scenario import Scenario
@@ -36,13 +36,13 @@ def test_the_slope_is_the_regression_over_rows_that_are_dealt_to_two_servers():
 
 def test_tables_count_by_what_is_left_of_them():
     parts = [
-        LostShare.expected(0.5, np.array([1.0, 1.0]), (0.9, 0.1)),
-        LostShare.expected(0.5, np.array([2.0, 4.0])),
-        LostShare.expected(0.5, np.zeros(2), (0.0, 1.0)),
+        Lost(0.5, np.array([1.0, 1.0]), left=(0.9, 0.1)),
+        Lost(0.5, np.array([2.0, 4.0])),
+        Lost(0.5, np.zeros(2), left=(0.0, 1.0)),
     ]
     # 3 x 2 of the first, 1 x 6 of the second.
-    assert LostShare.together(parts, [3, 1, 1]).left == pytest.approx((0.7, 0.3))
-    assert LostShare.together(parts[1:2], [1]).left is None
+    assert Lost.together(parts, [3, 1, 1]).left == pytest.approx((0.7, 0.3))
+    assert Lost.together(parts[1:2], [1]).left is None
 
 
 def field(**keys):

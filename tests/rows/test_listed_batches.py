@@ -70,23 +70,6 @@ def test_batches_together_are_one_larger_batch():
     assert together == pytest.approx(ListedBatches(rows, accesses, 200, 1, 1).left(9).updates)
 
 
-@pytest.mark.parametrize(("period", "batches"), [(1, 3), (2, 3), (4, 3), (3, 1)])
-def test_the_long_run_is_where_many_saves_lead(period, batches):
-    rows, accesses = np.array([50.0, 50.0]), np.array([3.0, 0.2])
-    model = ListedBatches(rows, accesses, 20, period, batches)
-
-    assert model.limit() == pytest.approx(model.left(1200).updates[-12:].mean())
-
-
-def test_of_a_long_cycle_the_long_run_is_that_of_its_first_saves():
-    rows, accesses = np.array([50.0, 50.0]), np.array([3.0, 0.2])
-    long, longest = (
-        ListedBatches(rows, accesses, 20, period, 7) for period in (70_000, 1_000_000_007)
-    )
-
-    assert longest.limit() == long.limit()
-
-
 def test_the_mean_field_takes_whole_batches_between_two_saves():
     field = MeanField(POPULARITY, 16_000.0, 1 / 16, 2, batches=47.6, together=2)
     rows, accesses = POPULARITY.rows, POPULARITY.share * 1000.0

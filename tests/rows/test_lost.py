@@ -1,15 +1,16 @@
+"""Loss of a failure at a time of training, from what each save leaves."""
+
 import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.rows.lost import LostShare, vanilla
+from cprsim.rows.lost import Lost
+from cprsim.rows.movement import Made
+from cprsim.rows.popularity import zipf
 
 #: Saves at 0.25, 0.5, 0.75; half of the loss is left by each.
-HALVED = LostShare.expected(0.25, np.array([0.125, 0.1875, 0.21875]))
-
-
-def test_the_loss_grows_between_saves():
-    assert HALVED.before == pytest.approx([0.25, 0.375, 0.4375])
+HALVED = Lost(0.25, np.array([0.125, 0.1875, 0.21875]))
+NEVER = Lost(0.25, np.zeros(0))
 
 
 def test_the_mean_is_the_area_of_the_trapezia():
@@ -18,45 +19,40 @@ def test_the_mean_is_the_area_of_the_trapezia():
     for saves in (1, 2, 3):
         assert HALVED.average(saves * 0.25) == pytest.approx(sum(areas[:saves]) / saves / 0.25)
     assert HALVED.average(0.6) == pytest.approx((sum(areas[:2]) + 0.1 * (0.1875 + 0.05)) / 0.6)
-    assert HALVED.average(0.1) == pytest.approx(0.05)
-
-
-def test_vanilla_is_a_saw_tooth():
-    """Over 1.25 intervals: 1/2 for the first, 1/8 on average for the last quarter."""
-    assert [vanilla(intervals) for intervals in (0.5, 1, 3)] == [0.25, 0.5, 0.5]
-    assert vanilla(1.25) == pytest.approx((0.5 + 0.25 * 0.125) / 1.25)
+    assert [HALVED.average(0.1), NEVER.average(0.2)] == pytest.approx([0.05, 0.1])
+    # Saving everything is a saw tooth: over 0.75 intervals without a save a loss of 0.375.
     assert HALVED.relative(0.75) == pytest.approx(HALVED.average(0.75) / 0.375)
+    assert HALVED.share(0.6) == pytest.approx(HALVED.average(0.6) / 0.6)
 
 
 def test_times_that_floats_do_not_meet_exactly():
-    tenth = LostShare.expected(0.1, np.zeros(10))
+    tenth = Lost(0.1, np.zeros(10))
 
     assert tenth.average(0.3) == pytest.approx(0.05)  # 0.3 / 0.1 is below 3 in floats
     assert tenth.average(0.7) == pytest.approx(0.05)
 
 
 def test_tables_are_weighed_by_their_updates():
-    whole = LostShare.expected(0.25, np.zeros(3))
-    both = LostShare.together([HALVED, whole], [1.0, 3.0])
+    both = Lost.together([HALVED, Lost(0.25, np.zeros(3))], [1.0, 3.0])
 
     assert both.after == pytest.approx(HALVED.after / 4)
-    assert both.before == pytest.approx(HALVED.before / 4 + 0.25 * 3 / 4)
 
 
-def test_before_the_first_save():
-    none = LostShare.expected(0.25, np.zeros(0))
+def test_movement_has_the_mean_over_time_of_a_fine_grid():
+    made = Made(zipf(500, 0.9), 3000.0)
+    lost = Lost(0.25, np.array([90.0, 140.0, 150.0]), (made,))
+    times = (np.arange(900) + 0.5) / 900 * 0.9
+    done = (times / 0.25).astype(int)
+    left = np.array([0.0, *lost.after])[done]
+    unsaved = left + made.until(times) - made.until(done * 0.25)
 
-    assert none.average(0.2) == pytest.approx(0.1)
+    assert lost.average(0.9) == pytest.approx(unsaved.mean(), rel=1e-3)
+    assert lost.relative(0.9) == pytest.approx(unsaved.mean() / made.until(times).mean(), rel=1e-3)
+    assert lost.share(0.9) == pytest.approx(unsaved.mean() / made.until(0.9)[0], rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: HALVED.average(1.1), "intervals is 1.1; 3 saves reach 1"),
-        (lambda: HALVED.average(0.0), "intervals is 0; 3 saves reach 1"),
-    ],
-)
-def test_faults(call, text):
+@pytest.mark.parametrize("intervals", [1.1, 0.0])
+def test_a_time_beyond_the_saves_is_refused(intervals):
     with pytest.raises(UsageError) as error:
-        call()
-    assert str(error.value) == text
+        HALVED.average(intervals)
+    assert str(error.value) == f"intervals is {intervals:g}; 3 saves reach 1"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from cprsim.advice.access_log import read_accesses
 from cprsim.errors import UsageError
-from cprsim.rows.lost import LostShare
+from cprsim.rows.lost import Lost
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
-from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import DLRM_PRODUCTION
 from cprsim.rows.trackers import MFU, SSU
 from tests.rows.baselines import Random, RoundRobin
@@ -146,10 +146,8 @@ def test_seven_tables_of_criteo_kaggle_at_a_hundredth(tracker):
         expected.append(MeanField(table, updates, 1 / 8).lost(tracker, 1))
     ones = [1.0] * 7
 
-    together = LostShare.together(expected, ones)
-    assert LostShare.together(played, ones).average(1) == pytest.approx(
-        together.average(1), rel=0.02
-    )
+    together = Lost.together(expected, ones)
+    assert Lost.together(played, ones).average(1) == pytest.approx(together.average(1), rel=0.02)
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from cprsim.rows.movement import Made, moved
-from cprsim.rows.names import RULES
+from cprsim.rows.movement import Made, Steady, moved
 from cprsim.rows.popularity import Popularity, zipf
 
 COUNTS = np.arange(6000)
@@ -13,8 +12,8 @@ COUNTS = np.arange(6000)
 SUMS = np.concatenate([[0.0], np.cumsum(COUNTS[1:] ** -0.5)])
 
 
-def made(rule="adagrad", popularity=None, updates=5000.0):
-    return Made(rule, popularity or zipf(300, 1.0), updates)
+def made(popularity=None, updates=5000.0):
+    return Made(popularity or zipf(300, 1.0), updates)
 
 
 def test_each_update_moves_its_row_less_than_the_one_before():
@@ -26,8 +25,8 @@ def test_each_update_moves_its_row_less_than_the_one_before():
 
 def test_under_sgd_all_updates_move_a_row_alike():
     assert moved("sgd", COUNTS).tolist() == COUNTS.tolist()
-    assert made("sgd").until([0.5, 2.0]).tolist() == [2500.0, 10_000.0]
-    assert made("sgd").area(2.0) == 10_000.0
+    assert Steady(5000.0).until([0.5, 2.0]).tolist() == [2500.0, 10_000.0]
+    assert Steady(5000.0).area(2.0) == 10_000.0
 
 
 @pytest.mark.parametrize("accesses", [1e-3, 0.3, 7.0, 63.9, 64.1, 200.0, 3000.0])
@@ -38,9 +37,8 @@ def test_expected_movement_is_that_of_poisson_counts(accesses):
     assert made(popularity=one, updates=1.0).until(accesses) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_area_is_what_was_made_added_up_over_time(rule):
-    table = made(rule)
+def test_the_area_is_what_was_made_added_up_over_time():
+    table = made()
     times = np.linspace(0, 3, 3001)
     middles = (times[1:] + times[:-1]) / 2
 

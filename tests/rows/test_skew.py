@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cprsim.advice.access_log import read_accesses
 from cprsim.basics.schema import Section
 from cprsim.errors import LogError
-from cprsim.rows.readers import read_accesses, read_curve
-from cprsim.rows.skew import DLRM_PRODUCTION, Skew
+from cprsim.rows.skew import DLRM_PRODUCTION, Skew, read_curve
 from tests.rows.exact import of_each_row
 
 DATA = Path(__file__).parents[2] / "../shared/data"
@@ -101,7 +101,7 @@ def test_accesses_are_counted(tmp_path, content, suffix):
 
 
 def test_a_log_longer_than_the_buffer(tmp_path, monkeypatch):
-    monkeypatch.setattr("cprsim.rows.readers._BUFFER", 4)
+    monkeypatch.setattr("cprsim.advice.access_log._BUFFER", 4)
     file = tmp_path / "log.txt"
     file.write_text("".join(f"{i * i % 11}\n" for i in range(100)))
 
@@ -117,8 +117,8 @@ def test_a_log_longer_than_the_buffer(tmp_path, monkeypatch):
          "and ids"),
         ("5\n-1\n", ":2: '-1' is not the number of a row, 0 or more"),
         ("0 1 x\n", ":1: 'x' is not the number of a row, 0 or more"),
-        ("1000000000\n", ":1: row 1000000000 is beyond 1e9; number the rows from 0 on"),
-        ("3\n" + "9" * 40, f":2: row {'9' * 30} is beyond 1e9; number the rows from 0 on"),
+        ("100000000\n", ":1: row 100000000 is beyond 1e8; number the rows from 0 on"),
+        ("3\n" + "9" * 40, f":2: row {'9' * 30} is beyond 1e8; number the rows from 0 on"),
     ],
 )  # fmt: skip
 def test_faults_of_a_log(tmp_path, content, text):

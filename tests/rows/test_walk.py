@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from cprsim.errors import UsageError
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers import SCAR
@@ -143,9 +142,3 @@ def test_without_directions_nothing_is_new():
     popularity = Popularity(np.array([10.0, 90.0]), np.array([0.05, 0.5 / 90]))
     plain = MeanField(popularity, 1000.0, 0.1).lost("scar", 2)
     assert MeanField(popularity, 1000.0, 0.1).lost("mfu", 2).after.tolist() == plain.after.tolist()
-
-
-def test_a_walk_has_no_long_run():
-    popularity = Popularity(np.array([100.0]), np.array([0.01]))
-    with pytest.raises(UsageError, match=r"^scar has no long run on a random walk; ask for some"):
-        MeanField(popularity, 1000.0, 0.1, directions=2).long_run("scar")

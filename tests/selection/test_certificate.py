@@ -66,6 +66,12 @@ def test_candidates_that_never_differ_are_the_same_and_the_first_is_the_best():
     assert found.runner_up.candidate == 2
 
 
+def test_rounding_is_a_share_of_large_objectives():
+    found = judge(sample([1e6, 2e6], [1e6 + 1e-4, 2e6 + 1e-4]), ())
+
+    assert (found.best, found.same) == (0, (1,))
+
+
 def test_nobody_better_by_more_than_within_is_a_tie():
     values = [0.1, 0.2], [0.1004, 0.1997]  # differences 0.0004 and -0.0003, mean 0.00005
 
@@ -179,6 +185,8 @@ def test_an_event_that_was_not_met_widens_margins_by_the_rule_of_three():
     assert [each.standing for each in wider.rivals] == ["worse", "worse"]
     few = judge(PairedSample(*(each[..., :300] for each in rows), unmet=np.array([1.0, 0, 0])), ())
     assert (few.verdict, few.why, few.tied) == ("undecided", "margin", (1,))
+    twins = judge(PairedSample(*(each[[0, 0]] for each in rows), unmet=np.array([1.0, 1.0])), ())
+    assert twins.same == (1,)
 
 
 def test_who_starts_anew_in_few_runs_is_not_called_best_before_that_is_seen():

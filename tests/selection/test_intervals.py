@@ -72,12 +72,14 @@ def test_too_few_failures_tell_nothing(met):
     values = np.where(failed, 0.5, 0.01)
 
     assert of(values, failed)[1:] == [-math.inf, math.inf, met]
+    enough = np.arange(1000) < LEAST_MET
+    assert math.isfinite(of(np.where(enough, 0.5, 0.01), enough)[1])
 
 
 def test_too_few_that_differ_tell_nothing_though_many_failed():
-    values = np.where(np.arange(1000) < LEAST_MET - 1, 0.5, 0.01)
-
-    assert of(values)[1:] == [-math.inf, math.inf, LEAST_MET - 1]
+    for few in (1, LEAST_MET - 1):
+        values = np.where(np.arange(1000) < few, 0.5, 0.01)
+        assert of(values)[1:] == [-math.inf, math.inf, few]
     assert math.isfinite(of(np.where(np.arange(1000) < LEAST_MET, 0.5, 0.01))[1])
 
 

@@ -85,6 +85,20 @@ def test_who_surely_breaks_a_bound_is_dropped_and_who_may_keep_to_it_goes_on():
     assert (none.verdict, none.best, none.kept) == ("none", None, (False,))
 
 
+def test_who_is_worse_than_one_that_may_break_a_bound_goes_on():
+    # The second candidate is dearer; at the next look it keeps to the bound, and the first doesn't.
+    def play(left, count: int) -> PairedSample:
+        lost = [[0.014, 0.026]] * 2 if count == 40 else [[0.05, 0.06], [0.001, 0.002]]
+        values, bounded = (
+            np.tile(rows, count // 2)[left] for rows in ([[0.1, 0.2], [0.3, 0.4]], lost)
+        )
+        return PairedSample(values, bounded[:, None], np.ones(values.shape))
+
+    first, found = certify(play, 2, [Bound("pls", 0.02)], first=40, most=80)
+    assert (first.best, first.kept, first.rivals[0].standing) == (0, (None, None), "worse")
+    assert (found.verdict, found.best, found.kept) == ("best", 1, (False, True))
+
+
 def test_rare_failures_are_waited_for():
     # 0.2 % of the runs fail, and then the first, which is cheaper without, costs 3 more.
     world = World(np.array([0.010, 0.012]), np.array([3.0, 0.0]), 0.002)

@@ -6,10 +6,18 @@ from typing import Any
 
 from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.machine import learning, state
-from cprsim.machine.codes import NONE
+from cprsim.machine.codes import NONE, SAVING
 from cprsim.machine.node_lists import COUNT, FIRST
 from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
-from cprsim.machine.run_rows import CheckpointRow, LossRow, NodeRow, RunRow, ShardRow, TierRow
+from cprsim.machine.run_rows import (
+    CheckpointRow,
+    FlowRow,
+    LossRow,
+    NodeRow,
+    RunRow,
+    ShardRow,
+    TierRow,
+)
 
 _LIST = 0
 
@@ -69,6 +77,13 @@ class State:
     def taken(self, save: Save) -> state.Held:
         """What a save takes now."""
         return state.taken(self._it, save.reads)
+
+    def begun(self, save: Save) -> state.Held:
+        """What a save takes that is under way from now on."""
+        taken = self.taken(save)
+        self._it.flows = [FlowRow(kind=SAVING, taken_updates_lost=taken.updates_lost)]
+        self._it.run.flows = 1
+        return taken
 
     def saved(self, tier: str) -> state.Held:
         """What a tier holds."""

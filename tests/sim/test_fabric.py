@@ -150,6 +150,18 @@ RATES: dict[str, tuple[dict[str, float], list[Transfer], list[float]]] = {
         [along("a"), Transfer(3.0, cap=1.0), Transfer(1e6, 7.0, (("a", 0.0),)), along("a")],
         [5.0, 1.0, 7.0, 5.0],
     ),
+    # 147 * (10 / 147) is more than 10 in floats.
+    "a flow with a link to itself has all of it": (
+        {"a": 10.0, "b": 1.0},
+        [Transfer(1e6, uses=(("a", 147.0),), unit=7.0), along("b")],
+        [10.0 / 147.0, 1.0],
+    ),
+    # Together they want all of it, so nobody has to share, which would round 2.0 down.
+    "flows that fill a link have what they ask for": (
+        {"a": 55.0},
+        [Transfer(1e6, 1.0, (("a", 49.0),)), Transfer(1e6, 2.0, (("a", 3.0),), unit=49.0)],
+        [1.0, 2.0],
+    ),
     # The three on b use up a to the last digit, and the fourth's room there rounds to 0.
     "rounding starves nobody": (
         {"a": math.nextafter(1.9, 2.0), "b": 3.0},
@@ -162,6 +174,7 @@ RATES: dict[str, tuple[dict[str, float], list[Transfer], list[float]]] = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", RATES)
 def test_rates_by_hand(name: str):
     capacities, moving, expected = RATES[name]

@@ -183,6 +183,19 @@ def test_little_room_changes_nothing(room: int) -> None:
         assert small.learning_lost == large.learning_lost > 0
 
 
+def test_what_a_save_under_way_may_take_back_is_kept() -> None:
+    job = state(room=2)
+    job.train_to(10.0)
+    job.lose([0], "near")
+    taken = job.begun(NEAR)
+    for to_s, server in ((20.0, 1), (30.0, 2)):  # there is no room for a third loss
+        job.train_to(to_s)
+        job.lose([server], "near")
+    job.usable(taken, NEAR)
+    job.roll_back("near")
+    assert job.learning_lost == pytest.approx(learning_lost(0.1, 0, 0, 0))
+
+
 def test_too_little_room_is_said() -> None:
     job = state(room=1)
     job.train_to(10.0)

@@ -7,8 +7,10 @@ import pytest
 
 import cprsim
 from cprsim.advice.warning import warnings
+from cprsim.basics.streams import Cause
 from cprsim.batch import engine as batch
 from cprsim.contract.expected import expected
+from cprsim.failures.shared import CohortStreams
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 
@@ -57,6 +59,14 @@ def test_a_law_is_drawn_for_each_failure() -> None:
     assert len({*waits_s.tolist()}) == len(waits_s)
     assert (waits_s > 0).all()
     assert waits_s.mean() == pytest.approx(180, rel=0.4)
+
+
+def test_each_failure_has_its_own_number() -> None:
+    scenario = job("partial", LAW)
+    law_s: Any = CohortStreams(0, 0, None).durations(scenario.costs.regroup, Cause.REGROUP)
+    first_s = law_s.of(np.array([0]), 1)[0, 0]
+
+    assert sim.play(scenario, "partial", 0, 0).reschedule == pytest.approx(20 * 60 + first_s)
 
 
 def test_the_formula_has_it() -> None:

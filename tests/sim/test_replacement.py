@@ -1,11 +1,20 @@
 """Replacements that are hit again, taken over, or filled: worked by hand."""
 
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import cprsim
 from cprsim.contract.ledger import Ledger
 from cprsim.sim.engine import play
 
+LIVES = {"distribution": "deterministic", "mean": "100 s", "per": "node", "ages": "new"}
+EACH_NODE = {
+    "distribution": "exponential",
+    "mean": "100 s",
+    "per": "node",
+    "during_recovery": False,
+}
 FREE_COPIES = {"system": "replication", "copies": 2, "slowdown": 0.0, "takeover": "0 s"}
 
 
@@ -49,6 +58,42 @@ def test_a_measured_load_fills_a_replica_too(tmp_path: Path) -> None:
     run = ledger(tmp_path, "100,0\n155,1\n", FREE_COPIES, model=model)
 
     assert run.lost == 155.0
+
+
+def test_nodes_that_end_together_fail_as_one(tmp_path: Path) -> None:
+    # After 100 s all that 2 servers hold is lost, and a trainer; no node ends again until 160 s.
+    tables = {
+        "job": {"useful_time": "160 s"},
+        "cluster": {"parameter_servers": 2, "trainers": 1},
+        "costs": {"save": "0 s", "load": "0 s", "reschedule": "0 s"},
+        "failures": LIVES,
+    }
+    run = ledger(tmp_path, "", {"system": "partial", "interval": "2000 s"}, **tables)
+
+    assert (run.failures, run.pls) == (1, 100 / 160)
+
+
+def test_a_node_that_ends_as_training_goes_on_is_not_masked() -> None:
+    def job(wait_s: float, useful_s: float) -> cprsim.Scenario:
+        return cprsim.Scenario(
+            job={"useful_time": f"{useful_s!r} s"},
+            cluster={"parameter_servers": 2},
+            costs={"save": "0 s", "load": "0 s", "reschedule": f"{wait_s!r} s"},
+            failures=EACH_NODE,
+            policies={"p": {"system": "partial", "interval": "2000 s"}},
+        )
+
+    for seed in count():
+        lives: Any = job(0.0, 1.0).failure_model.process.cohort(seed, 0)
+        first_s, second_s = sorted(lives.lives.generation(0)[0])
+        wait_s = second_s - first_s
+        if first_s + wait_s == second_s and min(lives.lives.generation(1)[0]) > 3 * wait_s:
+            break
+    # The other node ends just as the first one is replaced, and nothing was trained since.
+    run = play(job(float(wait_s), float(first_s)), "p", seed, 0)
+    assert (run.failures, run.absorbed, run.wall) == (0, 0, first_s)
+    run = play(job(float(wait_s), float(first_s) + 0.1 * float(wait_s)), "p", seed, 0)
+    assert (run.failures, run.absorbed) == (2, 0)
 
 
 def test_the_deepest_rollback_of_a_recovery_decides_what_is_loaded(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ training, that which is done again included.
 
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ import pytest
 from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Recover
 from cprsim.contract.ledger import Ledger
+from cprsim.machine import marks
+from cprsim.machine.codes import NONE
+from cprsim.machine.plan_rows import PlanRow
+from cprsim.machine.run_rows import CheckpointRow, TierRow
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from cprsim.testing import Recording
@@ -53,6 +58,7 @@ def job(tmp_path: Path) -> Any:
         torn: str = "",
         final_save: bool = False,
         costs: dict[str, str] | None = None,
+        trainers: int = 0,
     ) -> tuple[Ledger, Seen]:
         silent = {"distribution": "deterministic", "mean": f"{silent_s} s"}
         run = played(
@@ -62,6 +68,7 @@ def job(tmp_path: Path) -> Any:
             seed_of(torn),
             Seen(),
             job={"final_save": final_save},
+            cluster={"trainers": trainers},
             costs={"verify": "2 s"} | (costs or {}),
             storage={"torn": 0.5 if torn else 0.0},
             failures={} if silent_s is None else {"silent": silent},
@@ -83,6 +90,9 @@ def test_what_is_corrupt_returns_to_the_last_that_was_verified(job: Any) -> None
     assert (ledger.lost, ledger.verify, ledger.save, ledger.load) == (64, 6 * 2, 3 * 8, 2 * 4)
     assert ledger.wall == 6 * 32 + 12 + 24 + 8
     assert (ledger.corrupt, ledger.failures, ledger.pls) == (0, 0, 0)
+    # One after 64, 128, ... s strikes before the verification at that instant.
+    _, seen = job(FULL | {"verify_every": 1}, 64)
+    assert [progress_s for _, progress_s in seen.returns] == [32, 64, 96]
 
 
 def test_what_was_saved_since_is_left_out(job: Any) -> None:
@@ -93,6 +103,12 @@ def test_what_was_saved_since_is_left_out(job: Any) -> None:
     assert seen.returns == [("remote", 64)]
     assert (ledger.lost, ledger.verify) == (64, 3 * 2)
     assert ledger.saves == 5  # of 32, 64, 96, 96, and 128
+
+
+def test_two_saves_are_not_verified_before_the_third(job: Any) -> None:
+    # That of 96 s, at 112 on the clock, and the end, at 112 + 2 + 8 + 32.
+    _, seen = job(FULL | {"verify_every": 3})
+    assert [start for cause, start, _ in seen.spans if cause == "verify"] == [112, 154]
 
 
 def test_without_verification_nobody_knows(job: Any) -> None:
@@ -107,6 +123,9 @@ def test_a_rollback_may_undo_a_fault_or_keep_it(job: Any) -> None:
     # A failure 20 s after the fault of 70 s, before the next save: the job returns to sound rows.
     undone, _ = job(FULL, 70, (64.0 + 16 + 26, 0))
     kept, _ = job(FULL, 70, (96.0 + 24 + 10, 0))  # the save of 96 s holds it
+
+    # A corrupt checkpoint is no torn one.
+    assert job(FULL, 70, (96.0 + 24 + 10, 0), torn="oooooo")[0] == kept
 
     # The second fault, after 140 s, strikes both.
     assert (undone.corrupt, kept.corrupt) == (1, 1)
@@ -144,6 +163,15 @@ def test_what_the_near_tier_verified_is_returned_to_without_the_store(job: Any) 
     assert ledger.load == len(seen.returns) * 1
 
 
+def test_what_a_tier_has_dropped_is_not_returned_to() -> None:
+    kept = [CheckpointRow(progress_s=32.0, marks=0), CheckpointRow(progress_s=64.0)]
+    plan, tier = PlanRow(schedules=1, older=1), TierRow()
+    ring: Any = SimpleNamespace(plan=plan, tiers=[tier], kept=kept)
+    assert marks.last_verified(ring) == NONE
+    tier.kept_count = 1
+    assert marks.last_verified(ring) == 0
+
+
 # --- Torn checkpoints ----------------------------------------------------------------------------
 
 
@@ -166,6 +194,18 @@ def test_a_lost_shard_returns_to_an_older_one_too(job: Any) -> None:
     ledger, _ = job({"system": "partial", "interval": "32 s"}, None, (100.0, 0), torn="oxoooo")
     assert ledger.load == 8
     assert ledger.pls == ledger.updates_lost == 52 / 128 / 4
+
+
+def test_a_lost_trainer_alone_reads_none(job: Any) -> None:
+    # Node 4 fails at 90 s. At 100 s server 0 does, after 81 s of training, and only then is the
+    # torn save of 64 s loaded for nothing.
+    partial = {"system": "partial", "interval": "32 s"}
+    ledger, _ = job(partial, None, (90.0, 4), (100.0, 0), torn="oxoooo", trainers=1)
+    assert ledger.load == 8
+    assert ledger.pls == (81 - 32) / 128 / 4
+    # Under full recovery all load it when node 4 fails, after 74 s of training.
+    ledger, _ = job(FULL, None, (90.0, 4), torn="oxoooo", trainers=1)
+    assert (ledger.load, ledger.lost) == (8, 74 - 32)
 
 
 def test_a_failure_while_a_torn_one_is_loaded_has_it_loaded_again(job: Any) -> None:

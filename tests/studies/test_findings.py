@@ -9,6 +9,7 @@ import pytest
 from cprsim.errors import UsageError
 from cprsim.trainer.studies import findings
 from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies.paired import compare_all
 from cprsim.trainer.studies.slope import fit_slopes
 from tests.studies.made_up import SLOPES, run, study
 
@@ -27,7 +28,6 @@ def test_a_slope_is_the_mean_of_least_squares_by_seed() -> None:
     assert (found.low, found.high) == pytest.approx(
         (np.mean(slopes) - half, np.mean(slopes) + half), rel=1e-4
     )
-    assert found.points == 3
     assert found.up_to == pytest.approx(pls.mean(axis=0).max())
 
 
@@ -48,13 +48,11 @@ def test_what_has_no_slope(pls: np.ndarray, said: str) -> None:
 def test_drops_and_slopes_are_those_the_table_was_made_with() -> None:
     runs = findings.with_drops(study(), "it")
 
-    found = findings.slopes(runs, 5.0)
+    found = findings.slopes(runs)
 
     assert {name: each.auc_drop_per_pls for name, each in found.items()} == pytest.approx(
         {name: slope for name, slope in SLOPES.items() if slope}
     )
-    assert found["cpr-mfu"].points == 2
-    assert findings.slopes(runs, 0.5)["cpr-mfu"].points == 1
     of_vanilla = runs[(runs["policy"] == "cpr-vanilla") & (runs["servers_hit"] == 1)]
     np.testing.assert_allclose(of_vanilla["auc_drop"], 0.02 * of_vanilla["pls"], atol=1e-12)
 
@@ -77,7 +75,7 @@ def test_points_are_means_over_the_seeds() -> None:
 def test_policies_are_compared_where_most_of_them_lost_most_the_best_first() -> None:
     runs = findings.with_drops(study(seeds=8, noise=1e-4), "it")
 
-    found = findings.policy_differences(runs)
+    found = compare_all(findings.compared_aucs(runs))
 
     assert set(findings.compared_at(runs)["failures"]) == {32}
     assert [(each.first, each.second) for each in found] == [
@@ -139,7 +137,7 @@ def test_the_block_can_be_pasted() -> None:
 
     from cprsim.job.accuracy import Accuracy
 
-    found = findings.slopes(findings.with_drops(study(noise=1e-3), "it"), 5.0)
+    found = findings.slopes(findings.with_drops(study(noise=1e-3), "it"))
 
     block = tomllib.loads(accuracy_block(found, 'a "made-up" study'))["accuracy"]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from cprsim.trainer.studies import findings
-from cprsim.trainer.studies.predictors import contest, explained_share, rank_correlation, told
+from cprsim.trainer.studies.predictors import contest, explained_share, rank_correlation
 from tests.studies.made_up import study
 
 
@@ -40,14 +40,14 @@ def test_the_measure_that_drops_were_made_of_is_best_and_noise_is_none() -> None
 
     assert found == again
     assert (found.explain, found.rank, found.points) == (("cause",), ("cause",), 6)
-    assert told(found) == "cause explains most of it (1.00), cause ranks it best (1.00)"
+    assert found.best == "cause explains most of it (1.00), cause ranks it best (1.00)"
     twins = contest({"cause": cause, "twin": 2 * cause}, drops)
-    assert told(twins) == (
+    assert twins.best == (
         "undecided which of cause and twin explains most of it, undecided which of cause and twin "
         "ranks it best"
     )
     reverse = contest({"wrong": cause[:, ::-1]}, drops)
-    assert told(reverse) == "none explains any of it, none ranks it"
+    assert reverse.best == "none explains any of it, none ranks it"
 
 
 def test_a_contest_is_of_points_that_lose_samples_and_of_measures_that_are_known() -> None:

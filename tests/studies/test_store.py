@@ -9,7 +9,7 @@ import pytest
 from cprsim.errors import UsageError
 from cprsim.trainer.studies import play
 from cprsim.trainer.studies.design import Run
-from cprsim.trainer.studies.store import RunStore
+from cprsim.trainer.studies.play import RunStore
 from tests.studies.test_design import planned
 
 VERSIONS = {"cprsim": "0.1.0", "git": "abc", "torch": "2.13"}

@@ -148,17 +148,6 @@ def test_csv_goes_to_stdout_or_to_a_file(capsys):
     assert Path("t.csv").read_text() == out
 
 
-def test_parquet_keeps_what_the_table_has(capsys):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow", reason="needs the extra parquet")
-    swept(capsys, *VARY)
-
-    assert run(capsys, "export", "out", "--format", "parquet", "--out", "t.parquet")[0] == 0
-    pandas.testing.assert_frame_equal(
-        pandas.read_parquet("t.parquet"), cprsim.Sweep(Path("out")).table, check_dtype=False
-    )
-
-
 NEITHER = (
     "holds no sweep and no run; name a folder given to cprsim sweep --out, or to cprsim run --out"
 )
@@ -186,23 +175,26 @@ def test_an_export_that_can_not_be_is_refused(capsys, arguments, fault):
     assert run(capsys, "export", *arguments) == (2, "", f"cprsim: {fault}\n")
 
 
-def test_parquet_without_its_library_says_what_to_install(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("library", "asked", "told"),
+    [
+        (
+            "pyarrow",
+            ["export", "out", "--format", "parquet", "--out", "t.parquet"],
+            "format parquet needs pyarrow: pip install 'cprsim[parquet]'",
+        ),
+        (
+            "distributed",
+            ["sweep", "s.toml", *VARY, "--out", "out", "--scheduler", "tcp://localhost:1"],
+            "--scheduler needs dask.distributed: pip install 'cprsim[cluster]'",
+        ),
+    ],
+)
+def test_without_its_library_it_says_what_to_install(capsys, monkeypatch, library, asked, told):
     swept(capsys, *VARY)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, library, None)
 
-    assert run(capsys, "export", "out", "--format", "parquet", "--out", "t.parquet") == (
-        2, "", "cprsim: format parquet needs pyarrow: pip install 'cprsim[parquet]'\n",
-    )  # fmt: skip
-
-
-def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-
-    assert run(
-        capsys, "sweep", "s.toml", *VARY, "--out", "out", "--scheduler", "tcp://localhost:1"
-    ) == (
-        2, "", "cprsim: --scheduler needs dask.distributed: pip install 'cprsim[cluster]'\n",
-    )  # fmt: skip
+    assert run(capsys, *asked) == (2, "", f"cprsim: {told}\n")
 
 
 def test_more_replications_than_anything_needs_are_refused(capsys):

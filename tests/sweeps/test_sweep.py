@@ -9,7 +9,7 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import LogError, NowhereError, PlanError, ScenarioError, UsageError
-from cprsim.rows.readers import read_curve
+from cprsim.rows.skew import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps import driver, tasks
@@ -212,7 +212,7 @@ def test_what_may_pass_fails_the_point_and_is_tried_again(out, tmp_path, monkeyp
 
     def without_it(task):
         with monkeypatch.context() as patched:
-            patched.setattr("cprsim.rows.readers.read_curve", unreadable)
+            patched.setattr("cprsim.rows.skew.read_curve", unreadable)
             return perform(task)
 
     curves = iter([LogError(f"{curve}: no such file")])  # the next time it is there

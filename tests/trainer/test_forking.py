@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from tests.interrupted import session
 from tests.waiting import HANGS_S, wait_until
 
@@ -102,7 +102,7 @@ def test_no_folder_is_left_after_the_next_start(end: str, short_folder: Path) ->
         process.wait(HANGS_S)
     wait_until(lambda: not session(process.pid))
     if end != "returns":
-        with owned_folder(short_folder):
+        with locked_tempdir(short_folder):
             pass
 
     assert [*short_folder.iterdir()] == []

@@ -3,9 +3,9 @@
 import pytest
 
 from cprsim.contract import Always, Plan, Recover, every
-from cprsim.contract.interpreter import Interpreter
 from cprsim.trainer.hooks import running_job
 from cprsim.trainer.hooks.running_job import RunningJob
+from cprsim.trainer.support import LAB
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 
 AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
@@ -28,7 +28,7 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
     """Ten steps of 2 s there, a save as long as three of them, five more that are lost."""
     time = Time(monkeypatch)
     plan = Plan("full", every(1e9), Always(Recover("all")))
-    job = RunningJob(Interpreter(()).start(plan), 100, 2.0)
+    job = RunningJob(LAB.start(plan), 100, 2.0)
     job.watch.start()
 
     def trained(steps):

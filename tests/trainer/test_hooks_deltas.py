@@ -222,7 +222,7 @@ def test_weights_and_moments_of_a_row_are_of_one_instant_whatever_threads_do(tmp
             hooks._saves.settle()
             if step % 10 == 5:
                 merge_deltas(tmp_path)
-            arrays = read_chain(folder, newest(folder).files).arrays
+            arrays = read_chain(folder, newest(folder).files)[0]
             stored, its = (each.view(np.float32) for each in arrays)
             assert (stored == its).all()
             instants.add(float(its.sum()))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cprsim.trainer.lab.model import Dlrm, Placement, Shard, Uses
-from cprsim.trainer.scores import auc, log_loss
+from cprsim.trainer.training import auc, log_loss
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 8])

@@ -18,7 +18,7 @@ import pytest
 
 from cprsim.trainer.lab import forking
 from cprsim.trainer.lab.members import reported
-from cprsim.trainer.store.manifests import PARTIAL, Name
+from cprsim.trainer.store.files import PARTIAL, Name
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 
 ROWS, DIM = 40, 2

@@ -14,8 +14,7 @@ from typing import Any
 from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.report.gallery.registry import picture
-from cprsim.trainer.studies import findings, tables
-from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies import findings, outputs
 from cprsim.trainer.studies.paired import EQUAL_WITHIN, enough
 from tools.pages.accuracy_compared import Study, best, section
 from tools.pages.accuracy_sources import PLANTED, SOURCES, Source
@@ -102,10 +101,10 @@ planted samples (scenarios/train-movielens.toml has that of MovieLens-100K):
 """
 #: CSV files of the page, each with its heads; the first column names the data.
 _TABLES = {
-    DOCS / "accuracy-points.csv": tables.POINTS,
-    DOCS / "accuracy-slopes.csv": tables.SLOPES,
-    DOCS / "accuracy-differences.csv": tables.DIFFERENCES,
-    DOCS / "accuracy-predictors.csv": tables.PREDICTORS,
+    DOCS / "accuracy-points.csv": outputs.POINTS,
+    DOCS / "accuracy-slopes.csv": outputs.SLOPES,
+    DOCS / "accuracy-differences.csv": outputs.DIFFERENCES,
+    DOCS / "accuracy-predictors.csv": outputs.PREDICTORS,
 }
 
 
@@ -135,7 +134,7 @@ def page() -> str:
 
 def block(source: Source) -> str:
     """Return the block of a scenario with the slopes of a study."""
-    return accuracy_block(findings.slopes(source.read()), source.about()["source"])
+    return outputs.accuracy_block(findings.slopes(source.read()), source.about()["source"])
 
 
 def beside_page() -> dict[str, str]:

@@ -14,8 +14,7 @@ from cprsim.trainer.studies.paired import (
     compare_all,
     enough,
 )
-from cprsim.trainer.studies.predictors import told
-from cprsim.trainer.studies.tables import spread
+from cprsim.trainer.studies.slope import seed_slopes
 from tools.tables import markdown
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -72,7 +71,7 @@ def section(first: Study, second: Study) -> str:
 def best(studies: Sequence[Study]) -> str:
     """Return which measure predicts the drop best, a line for each study."""
     return "".join(
-        f"- {_at_first(study.label)}, over {name}: {told(contest)}.\n"
+        f"- {_at_first(study.label)}, over {name}: {contest.best}.\n"
         for study in studies
         for name, contest in findings.contests(study.runs).items()
     )
@@ -94,7 +93,10 @@ def _shared(*tables: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
     lines = [findings.slopes(each) for each in runs]
-    by_seed = [findings.slopes_by_seed(each) for each in runs]
+    by_seed = [
+        {system: seed_slopes(*of)[:, 0] for system, of in findings.by_system(each).items()}
+        for each in runs
+    ]
     systems = [system for system in lines[0] if system in lines[1]]
     found = compare([(*labels, by_seed[0][each] - by_seed[1][each]) for each in systems])
     rows = [
@@ -104,7 +106,7 @@ def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
                 f"{slope.auc_drop_per_pls:.4f} ({slope.low:.4f} to {slope.high:.4f})"
                 for slope in (each[system] for each in lines)
             ),
-            spread(difference),
+            difference.spread,
             f"{difference.adjusted_p:.2g}",
             f"{difference.equal_p:.2g}",
             difference.verdict,
@@ -147,7 +149,7 @@ def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
     count = sum(map(len, held.values()))
     lines = [f"Of {count} differences on {labels[0]}, on {labels[1]}: {', '.join(told) or 'none'}."]
     lines += [
-        f"`{a.first}` over `{a.second}`: {spread(a)} on {labels[0]} ({a.verdict}), {spread(b)} on "
+        f"`{a.first}` over `{a.second}`: {a.spread} on {labels[0]} ({a.verdict}), {b.spread} on "
         f"{labels[1]} ({b.verdict}); {_MEANING[_held(a, b)].format(labels[1])}."
         for a, b in pairs
         if {a.first, a.second} == _CHOSEN

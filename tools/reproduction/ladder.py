@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from cprsim.report.gallery import tables
+from cprsim.report.gallery.levers import Levers, load_levers
 from cprsim.report.gallery.picture import Drawing
-from cprsim.scenario.levers import Levers, load_levers
 from cprsim.scenario.mapping import set_value
 from tools.paths import SCENARIOS
 from tools.reproduction.lines import Line, Measured

@@ -10,18 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import shown
-from cprsim.basics.tabular import (
-    Cells,
-    LogPath,
-    csv_cells,
-    delimiter_of,
-    header_cells,
-    number,
-    with_header,
-)
+from cprsim.basics.tabular import Cells, LogPath, csv_cells, number
 from cprsim.basics.units import parse_duration
-from cprsim.errors import LogError, UnitError
+from cprsim.errors import LogError, UnitError, shown
+from cprsim.failures.logs.cells import delimiter_of, header_cells, with_header
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
 from cprsim.failures.logs.table import parsed, read_table, refuse

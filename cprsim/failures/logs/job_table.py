@@ -18,18 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.basics.errors import shown
-from cprsim.basics.tabular import (
-    Cells,
-    LogPath,
-    csv_cells,
-    delimiter_of,
-    header_cells,
-    is_unknown,
-    with_header,
-)
+from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.basics.units import counted, format_duration, format_durations
-from cprsim.errors import LogError, UnitError, UsageError
+from cprsim.errors import LogError, UnitError, UsageError, shown
+from cprsim.failures.logs.cells import delimiter_of, header_cells, is_unknown, with_header
 from cprsim.failures.logs.clock import read_times
 from cprsim.failures.logs.intervals import seconds_of
 from cprsim.failures.logs.options import Cell, Columns, Rules

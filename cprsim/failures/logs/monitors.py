@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, Field
 
-from cprsim.basics.errors import shown
-from cprsim.basics.tabular import Cells, LogPath, is_unknown, joined, lines
+from cprsim.basics.tabular import Cells, LogPath, lines
 from cprsim.basics.units import rough_percent
-from cprsim.errors import LogError
+from cprsim.errors import LogError, shown
+from cprsim.failures.logs.cells import is_unknown, joined
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.options import NEVER, Rules
 from cprsim.failures.logs.outages import UNSEEN, merged, outages_log, outages_of_rows

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from cprsim.basics.errors import shown as in_quotes
 from cprsim.basics.schema import Section
 from cprsim.errors import UsageError
+from cprsim.errors import shown as in_quotes
 from cprsim.failures.logs.words import WORDS, known_by
 
 #: By what names a column goes, the likeliest first, of which the first is cprsim's own.

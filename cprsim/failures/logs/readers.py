@@ -7,9 +7,8 @@ of outages (`outages.outages_log`).
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cprsim.basics.errors import shown
 from cprsim.basics.tabular import LogPath
-from cprsim.errors import LogError
+from cprsim.errors import LogError, shown
 
 if TYPE_CHECKING:
     from cprsim.failures.logs.log import FailureLog

@@ -12,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from cprsim.basics import units
-from cprsim.basics.tabular import LogPath, header_cells, opened
+from cprsim.basics.tabular import LogPath, opened
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.cells import header_cells
 from cprsim.failures.logs.intervals import are_lives, is_line
 from cprsim.failures.logs.job_table import are_jobs
 from cprsim.failures.logs.log import FailureLog

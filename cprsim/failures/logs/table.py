@@ -15,22 +15,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from cprsim.basics.errors import shown
-from cprsim.basics.tabular import (
-    Cells,
-    LogPath,
-    check_length,
-    csv_cells,
-    delimiter_of,
-    is_unknown,
-    joined,
-    lines,
-    number,
-    opened,
-    with_header,
-)
+from cprsim.basics.tabular import Cells, LogPath, csv_cells, lines, number, opened
 from cprsim.basics.units import counted
-from cprsim.errors import LogError, UnitError
+from cprsim.errors import LogError, UnitError, shown
+from cprsim.failures.logs.cells import check_length, delimiter_of, is_unknown, joined, with_header
 from cprsim.failures.logs.words import WORDS, plain
 
 #: From the names of the columns to those needed and the optional ones.

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.contract.ledger import Ledger
 from cprsim.formulas.ecrec import (
     coding_slowdown,
@@ -78,7 +78,7 @@ def scenario(
             "commit": commit_slowdown(rows_scale),
             "replication": replication_slowdown(),
         }
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         failures: dict[str, Any] = {"exactly": 0}
         if strikes_s:
             log = folder / "log.csv"

@@ -6,7 +6,7 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import robustness
 from cprsim.advice.row_loss import RowLosses, row_losses
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.errors import RunError, UsageError
 from cprsim.report.gallery import tables
 from cprsim.report.gallery.picture import Drawing, PictureSource, register
@@ -120,7 +120,7 @@ def phase(source: PictureSource) -> Drawing:
         "failures.mean": [f"{mean_s * share!r} s" for share in _SHARES],
         "storage.write": [f"{write * share!r} B/s" for share in _SHARES],
     }
-    with owned_folder() as folder:
+    with locked_tempdir() as folder:
         return _map(sweep(scenario, folder, varied, replications=_REPLICATIONS))
 
 

@@ -11,16 +11,16 @@ from cprsim.advice.decision import closed_form
 from cprsim.contract import Policy
 from cprsim.contract.expected import expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.errors import UsageError
 from cprsim.fitting.mtbf import STEP_S, independent_s
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.policies.cpr import Cpr, CprVanilla
+from cprsim.report.gallery.levers import Levers, load_levers
 from cprsim.report.gallery.picture import Drawing, PictureSource, register
 from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
+from cprsim.runs.vocabulary import VOCABULARIES
 from cprsim.scenario import Scenario
-from cprsim.scenario.levers import Levers, load_levers
 from cprsim.scenario.mapping import leaves
 
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.

@@ -7,18 +7,9 @@
 All are `Data`: values whose batches depend on the seed and the step alone.
 """
 
-from cprsim.trainer.data.contract import Data, DataError, DataTable
+from cprsim.trainer.data.contract import Data, DataError
 from cprsim.trainer.data.criteo import read_criteo
-from cprsim.trainer.data.files import Files
 from cprsim.trainer.data.planted import Planted
 from cprsim.trainer.data.recorded import Recorded
 
-__all__ = [
-    "Data",
-    "DataError",
-    "DataTable",
-    "Files",
-    "Planted",
-    "Recorded",
-    "read_criteo",
-]
+__all__ = ["Data", "DataError", "Planted", "Recorded", "read_criteo"]

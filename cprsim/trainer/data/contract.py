@@ -1,25 +1,17 @@
 """A source of samples: batches, their tables, their number, a test set."""
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import CprsimError
+from cprsim.job.workload import Table
 
 
 class DataError(CprsimError):
     """Samples that can't be read: which file, which line, why, and the way out."""
-
-
-@dataclass(frozen=True)
-class DataTable:
-    """An embedding table that samples look up one row of; `dim` numbers a row."""
-
-    name: str
-    rows: int
-    dim: int
 
 
 class Batch(NamedTuple):
@@ -30,41 +22,46 @@ class Batch(NamedTuple):
     labels: NDArray[np.float32]
 
 
-class Data(Protocol):
+class Data:
     """A source of samples: those of steps 0 to `steps` - 1 to train on, once each, others to test.
 
     Batches `steps` to `steps` + `test_steps` - 1 are held out: none of their samples is in an
-    earlier one. All have `batch_size` samples; what is left over is not used. Sources are values:
-    small to send to another process, which gets the same batches from its copy.
+    earlier one. All have `batch_size` samples; what is left over is not used. Sources are
+    dataclasses: small to send to another process, which gets the same batches from its copy.
+
+    `samples`, `test_samples`: to train on, and held out. `batch_size`: samples of a batch. `seed`:
+    of whatever is drawn. `tables`: embedding tables, each of which a sample looks up one row of, in
+    the order of the columns of `Batch.sparse`. `dense`: columns of `Batch.dense`.
     """
 
-    def batch(self, step: int) -> Batch:
-        """The batch of that step, from 0; the same in every process."""
-
-    @property
-    def tables(self) -> tuple[DataTable, ...]:
-        """The tables, in the order of the columns of `Batch.sparse`."""
-
-    @property
-    def dense(self) -> int:
-        """Columns of `Batch.dense`."""
-
-    @property
-    def batch_size(self) -> int:
-        """Samples of a batch."""
+    samples: int
+    test_samples: int
+    batch_size: int
+    seed: int
+    tables: tuple[Table, ...]
+    dense: int
 
     @property
     def steps(self) -> int:
         """Batches to train on."""
+        return self.samples // self.batch_size
 
     @property
     def test_steps(self) -> int:
         """Batches held out, behind those to train on."""
+        return self.test_samples // self.batch_size
 
+    def batch(self, step: int) -> Batch:
+        """The batch of that step, from 0; the same in every process."""
+        if not 0 <= step < self.steps + self.test_steps:
+            raise IndexError(
+                f"step {step}: there are {self.steps} steps to train and {self.test_steps} to test"
+            )
+        return self._batch(step)
 
-def check_step(data: Data, step: int) -> None:
-    """Raise `IndexError` where `data` has no batch of that step."""
-    if not 0 <= step < data.steps + data.test_steps:
-        raise IndexError(
-            f"step {step}: there are {data.steps} steps to train and {data.test_steps} to test"
-        )
+    def _batch(self, step: int) -> Batch:
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return its fields; another process works out the rest again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.job.presets import PRESETS
-from cprsim.trainer.data.contract import Batch, DataError, DataTable
+from cprsim.job.workload import Table
+from cprsim.trainer.data.contract import Batch, DataError
 from cprsim.trainer.data.recorded import Recorded, record
 
 _DENSE, _TABLES = 13, 26
@@ -37,20 +38,11 @@ def read_criteo(
 ) -> Recorded:
     """Read `train.txt` of Criteo Kaggle, or a day of Criteo Terabyte, or the like of them.
 
-    Parameters
-    ----------
-    path
-        The file, gzipped or not.
-    folder
-        A new one, for the samples as arrays: 264 bytes a sample.
-    most_rows
-        Rows of a table at most; those of smaller ones are as many as Criteo Kaggle has categories.
-    most_samples
-        How many lines to read from the start; all without it.
-    dim
-        Numbers of a row.
-    how
-        As for `record`; the files are in order of time, so the last samples are held out.
+    `path`: the file, gzipped or not. `folder`: a new one, for the samples as arrays: 264 bytes a
+    sample. `most_rows`: rows of a table at most; those of smaller ones are as many as Criteo Kaggle
+    has categories. `most_samples`: how many lines to read from the start; all without it. `dim`:
+    numbers of a row. `how`: as for `record`; the files are in order of time, so the last samples
+    are held out.
 
     Notes
     -----
@@ -60,7 +52,7 @@ def read_criteo(
     categories are hashes of 32 bits. Row 0 is for missing ones.
     """
     rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
-    tables = tuple(DataTable(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
+    tables = tuple(Table(name=f"C{n}", rows=each, dim=dim) for n, each in enumerate(rows, 1))
     return record(_blocks(Path(path), most_samples, np.array(rows)), Path(folder), tables, **how)
 
 

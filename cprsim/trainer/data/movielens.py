@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.trainer.data.contract import Batch, DataError, DataTable
+from cprsim.job.workload import Table
+from cprsim.trainer.data.contract import Batch, DataError
 from cprsim.trainer.data.recorded import Recorded, record
 
 #: Of the shuffling that says which samples are held out: the same ones for every seed.
@@ -27,16 +28,9 @@ def read_movielens(
 ) -> Recorded:
     """Read 100,000 ratings of films; a label is 1 for 4 or 5 stars.
 
-    Parameters
-    ----------
-    folder
-        A new one, for the samples as arrays.
-    source
-        The folder of `ml-100k.inter`, `.user` and `.item`; that of the installed recbole without.
-    dim
-        Numbers of a row.
-    how
-        As for `record`; the ratings held out are drawn at random, the same ones for every seed.
+    `folder`: a new one, for the samples as arrays. `source`: the folder of `ml-100k.inter`, `.user`
+    and `.item`; that of the installed recbole without. `dim`: numbers of a row. `how`: as for
+    `record`; the ratings held out are drawn at random, the same ones for every seed.
 
     Notes
     -----
@@ -56,9 +50,9 @@ def read_movielens(
     columns = {
         "user": user,
         "film": film,
-        "occupation": _numbered(users["occupation"])[user],
-        "gender": _numbered(users["gender"])[user],
-        "genre": _numbered(films["class"].str.split(" ").str[0])[film],
+        "occupation": pd.factorize(users["occupation"], sort=True)[0][user],
+        "gender": pd.factorize(users["gender"], sort=True)[0][user],
+        "genre": pd.factorize(films["class"].str.split(" ").str[0], sort=True)[0][film],
     }
     rows = [len(users), len(films), *(int(ids.max()) + 1 for ids in [*columns.values()][2:])]
     dense = (_standard(users["age"])[user], _standard(films["release_year"])[film])
@@ -66,7 +60,8 @@ def read_movielens(
     order = np.random.default_rng(_SPLIT).permutation(labels.size)
     sparse = np.stack([*columns.values()], axis=1)
     block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
-    tables = tuple(DataTable(*each, dim) for each in zip(columns, rows, strict=True))
+    sizes = zip(columns, rows, strict=True)
+    tables = tuple(Table(name=name, rows=each, dim=dim) for name, each in sizes)
     return record([block], Path(folder), tables, **how)
 
 
@@ -103,11 +98,6 @@ def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     if found.empty or (found[known] == "").any(axis=None):
         raise DataError(f"{path}: has no lines, or one with too few fields")
     return found[columns]
-
-
-def _numbered(values: "pd.Series[str]") -> NDArray[np.int64]:
-    """Each value's place among the distinct ones, in their order."""
-    return np.unique(values.to_numpy(str), return_inverse=True)[1].astype(np.int64)
 
 
 def _standard(values: "pd.Series[str]") -> NDArray[np.float32]:

@@ -1,15 +1,15 @@
 """Samples made up: a teacher that can be learned, and rows as popular as in production."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.job.workload import Table
 from cprsim.rows.skew import Skew
-from cprsim.trainer.data.contract import Batch, DataTable, check_step
+from cprsim.trainer.data.contract import Batch, Data
 
 #: Rows of the tables, if nobody says: three large ones, three of middle size and two small ones,
 #: about the spread of Criteo's, at a size that 100,000 samples can teach something about.
@@ -23,12 +23,11 @@ _LATENT = 4
 
 
 @dataclass(frozen=True)
-class Planted:
+class Planted(Data):
     """Samples whose labels a planted teacher draws; the default, which needs no file.
 
-    `samples`, `test_samples`: to train on, and held out. `batch_size`: samples of a batch. `seed`:
-    of all: the teacher, and the samples. `rows`: rows of each table. `dim`: numbers of a row.
-    `dense`: dense features. `skew`: how unequally the rows of each table are accessed.
+    `seed`: of all: the teacher, and the samples. `rows`: rows of each table. `dim`: numbers of a
+    row. `skew`: how unequally the rows of each table are accessed. Others: see `Data`.
 
     Notes
     -----
@@ -54,26 +53,16 @@ class Planted:
                     f"{name} = {getattr(self, name)}: fewer than a batch of {self.batch_size}"
                 )
 
-    @property
-    def tables(self) -> tuple[DataTable, ...]:
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:  # type: ignore[override]
         """`table0` and so on."""
         return tuple(
-            DataTable(f"table{number}", rows, self.dim) for number, rows in enumerate(self.rows)
+            Table(name=f"table{number}", rows=rows, dim=self.dim)
+            for number, rows in enumerate(self.rows)
         )
 
-    @property
-    def steps(self) -> int:
-        """Batches to train on."""
-        return self.samples // self.batch_size
-
-    @property
-    def test_steps(self) -> int:
-        """Batches held out."""
-        return self.test_samples // self.batch_size
-
-    def batch(self, step: int) -> Batch:
+    def _batch(self, step: int) -> Batch:
         """The batch of that step, drawn from the stream of this step."""
-        check_step(self, step)
         rng = np.random.default_rng((self.seed, 1, step))
         dense = rng.standard_normal((self.batch_size, self.dense), dtype=np.float32)
         sparse = self._draws.rows(rng, self.batch_size)
@@ -87,10 +76,6 @@ class Planted:
     @cached_property
     def _teacher(self) -> "_Teacher":
         return _Teacher(self.rows, self.dense, np.random.default_rng((self.seed, 0)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return its fields; another process works out the rest again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 class _Draws:

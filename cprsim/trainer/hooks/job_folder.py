@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from cprsim.basics.files import sync_folder
 from cprsim.trainer.hooks.layout import RowRange, stored_blocks
 from cprsim.trainer.hooks.row_sets import in_words, spans
-from cprsim.trainer.store.files import read_small, written
-from cprsim.trainer.store.manifests import SpoiltError
+from cprsim.trainer.store.files import SpoiltError, read_small, written
 from cprsim.trainer.store.store import checkpoints_in
 
 _CLAIM = "job.json"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cprsim.contract import Clock, rules
-from cprsim.contract.interpreter import CheckedController
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError
+from cprsim.trainer.support import CheckedController
 
 
 class MeasuredSpan(NamedTuple):

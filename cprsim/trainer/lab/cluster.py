@@ -12,37 +12,23 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import send_handle
 from signal import SIGKILL, Signals
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 from cprsim.errors import RunError
+from cprsim.failures.hits import Hit
 from cprsim.trainer.lab import forking
 from cprsim.trainer.lab.members import MemberSpec, Message, run_member
 
-#: Servers, and the trainer, which has the number 0.
-Role = Literal["server", "trainer"]
-Name: TypeAlias = tuple[Role, int]
-TRAINER: Name = ("trainer", 0)
 #: What processes have to agree on.
 _COLLECTIVES = ("least", "total", "copied")
 #: What nobody owes any more who has said it.
 _ANSWERS = ("ready", "resumed", "trained", "predicted", "counted")
 
 
-def numbers(role: Role, names: Collection[Name]) -> frozenset[int]:
-    """Numbers of those among some processes that have this role."""
-    return frozenset(number for each, number in names if each == role)
-
-
-class Death(NamedTuple):
-    """A process is gone, with its state."""
-
-    name: Name
-
-
 class Said(NamedTuple):
-    """A message of a process."""
+    """A message of a process; `("died",)` where it is gone, with its state."""
 
-    name: Name
+    member: int
     message: Message
 
 
@@ -56,23 +42,23 @@ class _Process(NamedTuple):
 class LocalCluster:
     """Processes of one job. It knows nothing of policies, and kills none but silent ones.
 
-    It is a context manager: at its end no process of it is left, whatever happens.
+    Its members are numbers: servers from 0 on, and behind them the trainer. It is a context
+    manager: at its end no process of it is left, whatever happens.
 
-    `spec`: of its processes. `dead`: processes that are gone and not started again.
+    `spec`: of its processes. `dead`: members that are gone and not started again.
     `on_agreeing`: called when some begin to wait for others, to agree on something.
     """
 
     def __init__(self, spec: MemberSpec) -> None:
         self._spec, self._work_s = spec, spec.section.work_s
         self._step_s = 3 * spec.section.answer_s  # how long all may be silent in a step
-        servers: list[Name] = [("server", number) for number in range(spec.servers)]
-        self.servers, self.names = servers, [*servers, TRAINER]
-        self.dead: set[Name] = set()
+        self.trainer, self.members = spec.servers, range(spec.servers + 1)
+        self.dead: set[int] = set()
         self.on_agreeing: Callable[[], None] = lambda: None
-        self._members: dict[Name, _Process] = {}
-        self._owing: dict[Name, float] = {}  # how long each may be silent, s
-        self._given: dict[Name, Message] = {}
-        self._news: deque[Death | Said] = deque()
+        self._processes: dict[int, _Process] = {}
+        self._owing: dict[int, float] = {}  # how long each may be silent, s
+        self._given: dict[int, Message] = {}
+        self._news: deque[Said] = deque()
         self._epoch = 0
         self._heard_s = time.monotonic()
 
@@ -86,95 +72,97 @@ class LocalCluster:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for name, each in self._members.items():
-            if name not in self.dead:
+        for member, each in self._processes.items():
+            if member not in self.dead:
                 _end(each)
+
+    def called(self, member: int) -> str:
+        """Return the name of a member, for people."""
+        return "trainer 0" if member == self.trainer else f"server {member}"
+
+    def hit(self, members: Collection[int]) -> Hit:
+        """Return the failure that these members are hit by."""
+        return Hit.of(sorted(members), self.trainer)
 
     # --- Processes ---
 
-    def start(self, names: Collection[Name]) -> None:
+    def start(self, members: Collection[int]) -> None:
         """Start these processes, in the places of dead ones perhaps; each says "ready"."""
-        self._news = deque(each for each in self._news if each.name not in names)
-        for name in sorted(names):
+        self._news = deque(each for each in self._news if each.member not in members)
+        for member in sorted(members):
             ours, its = self._context.Pipe()
             with socket.fromfd(ours.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as same:
                 _limit(same, self._spec.section.answer_s)
-            role, number = name
             process = self._context.Process(
                 target=run_member,
-                args=(self._spec, number if role == "server" else None, its),
+                args=(self._spec, member, its),
                 daemon=True,
-                name=f"{role}-{number}",
+                name=self.called(member).replace(" ", "-"),
             )
             process.start()
             its.close()
-            self._members[name] = _Process(process, ours)
-            self.dead.discard(name)
-            self._owing[name] = self._work_s
+            self._processes[member] = _Process(process, ours)
+            self.dead.discard(member)
+            self._owing[member] = self._work_s
         self._heard_s = time.monotonic()
 
-    def pid(self, name: Name) -> int:
-        """The process id."""
-        found = self._members[name].process.pid
+    def strike(self, member: int, how: Signals) -> bool:
+        """Send a process a signal behind its back; whether it was there to be hit."""
+        if member in self.dead:
+            return False
+        if how == SIGKILL:
+            self._kill(member)  # and found gone: those that a failure kills die together
+        else:
+            os.kill(self._pid(member), how)
+        return True
+
+    def _pid(self, member: int) -> int:
+        found = self._processes[member].process.pid
         assert found is not None
         return found
 
-    def strike(self, name: Name, how: Signals) -> bool:
-        """Send a process a signal behind its back; whether it was there to be hit."""
-        if name in self.dead:
-            return False
-        if how == SIGKILL:
-            self._kill(name)  # and found gone: those that a failure kills die together
-        else:
-            os.kill(self.pid(name), how)
-        return True
-
-    def _kill(self, name: Name) -> None:
-        if name not in self.dead:
-            _end(self._members[name])
-            self.dead.add(name)
-            self._owing.pop(name, None)
+    def _kill(self, member: int) -> None:
+        if member not in self.dead:
+            _end(self._processes[member])
+            self.dead.add(member)
+            self._owing.pop(member, None)
             self._epoch += 1  # what the others have begun is not answered any more
             self._given.clear()
-            self._news.append(Death(name))
+            self._news = deque(each for each in self._news if each.message[0] != "resumed")
+            self._news.append(Said(member, ("died",)))
 
     # --- Telling and hearing ---
 
-    def resume(self, lost: Collection[Name] | None) -> None:
+    def resume(self, lost: Collection[int] | None) -> None:
         """Have all go on after these were lost, or begin; each says "resumed"."""
-        shards = None if lost is None else sorted(numbers("server", lost))
-        dense = lost is not None and TRAINER in lost
-        pairs = [socket.socketpair() for _ in self.servers]  # a server's end, and the trainer's
+        shards = None if lost is None else self.hit(lost).servers
+        dense = lost is not None and self.trainer in lost
+        pairs = [socket.socketpair() for _ in range(self.trainer)]  # a server's end, the trainer's
         for _, trainers in pairs:
             _limit(trainers, self._spec.section.answer_s)
-        for name, (its, _) in zip(self.servers, pairs, strict=True):
-            self.tell(name, "resume", self._epoch, shards, dense, 1, links=[its])
+        for server, (its, _) in enumerate(pairs):
+            self.tell(server, "resume", self._epoch, shards, dense, 1, links=[its])
         links = [link for _, link in pairs]
-        self.tell(TRAINER, "resume", self._epoch, shards, dense, len(links), links=links)
+        self.tell(self.trainer, "resume", self._epoch, shards, dense, len(links), links=links)
         for pair in pairs:
             for each in pair:
                 each.close()
 
-    def tell(self, name: Name, *message: Any, links: Collection[socket.socket] = ()) -> None:
+    def tell(self, member: int, *message: Any, links: Collection[socket.socket] = ()) -> None:
         """Send a process a command that it answers; nothing to a dead one."""
-        if name in self.dead:
+        if member in self.dead:
             return
-        control, self._heard_s = self._members[name].control, time.monotonic()
+        control, self._heard_s = self._processes[member].control, time.monotonic()
         quick = message[0] in ("train", "count")
-        self._owing[name] = self._step_s if quick else self._work_s
+        self._owing[member] = self._step_s if quick else self._work_s
         try:
             control.send(message)
             for each in links:
-                send_handle(control, each.fileno(), self.pid(name))
+                send_handle(control, each.fileno(), self._pid(member))
         except OSError:
-            self._kill(name)
+            self._kill(member)
 
-    def is_current(self, said: Said) -> bool:
-        """Return whether it is no answer to a `resume` that a death has cut short."""
-        kind, *facts = said.message
-        return kind != "resumed" or bool(facts[0] == self._epoch)
-
-    def next(self, timeout_s: float = math.inf) -> Said | Death | None:
+    def next(self, timeout_s: float = math.inf) -> Said | None:
         """Return the next event; None if there is none within that time."""
         end_s = time.monotonic() + timeout_s
         while not self._news:
@@ -194,54 +182,52 @@ class LocalCluster:
 
     def _end_silent(self) -> None:
         """Kill whatever the rest waits for."""
-        waiting = set(self._given)
-        silent = {*self.names} - self.dead - waiting if waiting else set(self._owing)
-        for name in sorted(silent):
-            self._kill(name)
+        silent = {*self.members} - self.dead - {*self._given} if self._given else {*self._owing}
+        for member in sorted(silent):
+            self._kill(member)
         self._heard_s = time.monotonic()
 
     def _listen(self, timeout_s: float | None) -> None:
-        by_control = {
-            each.control: name for name, each in self._members.items() if name not in self.dead
-        }
+        by_control = {self._processes[each].control: each for each in {*self.members} - self.dead}
         for control in wait(list(by_control), timeout_s):
             assert isinstance(control, Connection)
-            name = by_control[control]
-            if name in self.dead:  # of what was heard just now
+            member = by_control[control]
+            if member in self.dead:  # of what was heard just now
                 continue
             try:
                 message = control.recv()
             except (EOFError, OSError):
-                self._kill(name)
+                self._kill(member)
                 continue
             self._heard_s = time.monotonic()
-            self._hear(name, message)
+            self._hear(member, message)
 
-    def _hear(self, name: Name, message: Message) -> None:
+    def _hear(self, member: int, message: Message) -> None:
         kind, *facts = message
         if kind == "failed":
-            raise RunError("{} {}: {}".format(*name, facts[0]))
+            raise RunError(f"{self.called(member)}: {facts[0]}")
         if kind in _COLLECTIVES:
-            self._agree(name, message)
+            self._agree(member, message)
         elif kind == "silent":
             epoch, server = facts
             if epoch == self._epoch:
-                self._kill(self.servers[server])
+                self._kill(server)
         else:
             if kind in _ANSWERS:
-                self._owing.pop(name, None)
-            self._news.append(Said(name, message))
+                self._owing.pop(member, None)
+            if kind != "resumed" or facts[0] == self._epoch:  # else a death has cut it short
+                self._news.append(Said(member, message))
 
-    def _agree(self, name: Name, message: Message) -> None:
+    def _agree(self, member: int, message: Message) -> None:
         kind, epoch, _ = message
         if epoch == self._epoch and not self._given:
             self.on_agreeing()  # which may kill one
         if epoch != self._epoch:
             return  # a death has cut short what it is part of
-        self._given[name] = message
-        if len(self._given) < len(self.names):
+        self._given[member] = message
+        if len(self._given) < len(self.members):
             return
-        given = [self._given[each] for each in self.names]
+        given = [self._given[each] for each in self.members]
         self._given.clear()
         kinds = {each[0] for each in given}
         if kinds != {kind}:
@@ -252,9 +238,9 @@ class LocalCluster:
             found = next((each for each in mine if each is not None), None)
         else:
             found = min(mine) if kind == "least" else math.fsum(mine)
-        for each in self.names:
+        for each in self.members:
             try:
-                self._members[each].control.send(("agreed", found))
+                self._processes[each].control.send(("agreed", found))
             except OSError:
                 self._kill(each)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from cprsim.contract import Loss, Plan, rules
 from cprsim.errors import RunError
 from cprsim.trainer.hooks.running_job import Stopwatch
-from cprsim.trainer.lab.cluster import TRAINER, Death, LocalCluster, Name, Said, numbers
+from cprsim.trainer.lab.cluster import LocalCluster, Said
 from cprsim.trainer.lab.members import Message
 from cprsim.trainer.lab.strikes import Strikes
 
@@ -16,14 +16,14 @@ _MOST_ATTEMPTS = 100
 class Execution:
     """Trains a job to its end on a cluster, while failures strike that.
 
-    `steps`: of the job. `progress` is called with the steps done.
+    `steps`: of the job. `progress` is called with the steps done and those in all.
 
     `executed`: steps that were trained, those that were rolled back as well. `lost_steps`: steps
     since the last whole checkpoint, summed over servers that return alone: (E4)'s numerator.
     `saved_rows`: of each server, how many rows its saves of chosen rows had.
     """
 
-    def __init__(self, steps: int, plan: Plan, progress: Callable[[int], None]) -> None:
+    def __init__(self, steps: int, plan: Plan, progress: Callable[[int, int], None]) -> None:
         self.steps, self._plan, self._progress = steps, plan, progress
         self.watch = Stopwatch()
         self.step = self.executed = self.lost_steps = self.replaced = 0
@@ -40,12 +40,12 @@ class Execution:
     def run(self, cluster: LocalCluster, strikes: Strikes) -> None:
         """Train to the end, whatever happens."""
         self._cluster, self._strikes = cluster, strikes
-        cluster.start(cluster.names)
-        if self._gather("ready", cluster.names, struck=False) is not None:
+        cluster.start(cluster.members)
+        if self._gather("ready", cluster.members, struck=False) is not None:
             cluster.resume(None)
-            self._gather("resumed", cluster.names, struck=False)
-        for role, number in sorted(cluster.dead):
-            raise RunError(f"{role} {number} died as it was started")
+            self._gather("resumed", cluster.members, struck=False)
+        for each in sorted(cluster.dead):
+            raise RunError(f"{cluster.called(each)} died as it was started")
         cluster.on_agreeing = strikes.saving
         self.watch.start()
         while self.step < self.steps or cluster.dead or strikes.unnoticed:
@@ -63,17 +63,19 @@ class Execution:
 
     def predict(self, first: int, end: int) -> Message:
         """Return the probabilities and labels of the batches from one step to another."""
-        self._cluster.tell(TRAINER, "predict", first, end)
-        return _whole(self._gather("predicted", {TRAINER}, struck=False))[TRAINER]
+        trainer = self._cluster.trainer
+        self._cluster.tell(trainer, "predict", first, end)
+        return _whole(self._gather("predicted", {trainer}, struck=False))[trainer]
 
-    def counts(self) -> dict[Name, int]:
-        """Return the updates that are left in each server's rows, and the steps in the MLPs."""
-        return {name: message[1] for name, message in _whole(self._counted()).items()}
+    def counts(self) -> list[int]:
+        """Return the updates that are left in each server's rows, then the steps in the MLPs."""
+        counted = _whole(self._counted())
+        return [counted[each][1] for each in self._cluster.members]
 
-    def _counted(self) -> dict[Name, Message] | None:
-        for name in self._cluster.names:
-            self._cluster.tell(name, "count")
-        return self._gather("counted", self._cluster.names, struck=False)
+    def _counted(self) -> dict[int, Message] | None:
+        for each in self._cluster.members:
+            self._cluster.tell(each, "count")
+        return self._gather("counted", self._cluster.members, struck=False)
 
     # --- Training ---
 
@@ -83,13 +85,13 @@ class Execution:
         if not strikes.unnoticed:
             self.watch.switch("train")
         end = int(min(self.steps, self.step + strikes.steps_ahead))
-        cluster.tell(TRAINER, "train", self.step, end)
+        cluster.tell(cluster.trainer, "train", self.step, end)
         while True:
             event = cluster.next(strikes.wait_s)
             if event is None:
                 self.watch.switch("detect")
                 strikes.strike()
-            elif isinstance(event, Death):
+            elif event.message[0] == "died":
                 self.watch.switch("detect")
                 return
             elif event.message[0] == "trained":
@@ -101,20 +103,20 @@ class Execution:
         kind, *facts = said.message
         if kind == "stepped":
             self._did(facts[0])
-            self._progress(self.step)
+            self._progress(self.step, self.steps)
         elif kind == "spent":
             self.watch.reattribute(facts[0])
             self.watch.switch("train")
         elif kind == "saved":
-            self.saved_rows.setdefault(said.name[1], []).append(facts[0])
+            self.saved_rows.setdefault(said.member, []).append(facts[0])
 
     # --- Recovery ---
 
     def _recover(self) -> None:
         """Replace what is dead, and have the hooks of all return to what they return to."""
         cluster, strikes = self._cluster, self._strikes
-        lost: set[Name] = set()
-        found: dict[Name, Message] | None = None
+        lost: set[int] = set()
+        found: dict[int, Message] | None = None
         attempts = 0
         while found is None:
             attempts += 1
@@ -132,43 +134,42 @@ class Execution:
                 continue
             self.watch.switch("load")
             # Where nothing is left of a job, it is started again.
-            cluster.resume(None if lost == {*cluster.names} else lost)
+            cluster.resume(None if lost == {*cluster.members} else lost)
             strikes.loading(lost)
-            found = self._gather("resumed", cluster.names)
+            found = self._gather("resumed", cluster.members)
         strikes.recovered()
         self._account(lost, found)
 
-    def _account(self, lost: set[Name], resumed: dict[Name, Message]) -> None:
+    def _account(self, lost: set[int], resumed: dict[int, Message]) -> None:
         """Count what was set back to where."""
-        _, _, step, whole = resumed[max(resumed.keys() - lost, default=TRAINER)]
-        servers, trainers = numbers("server", lost), numbers("trainer", lost)
-        answer = self._plan.recover(Loss(servers, trainers))
-        if answer.rollback == "all" or lost == {*self._cluster.names}:
+        _, _, step, whole = resumed[max(resumed.keys() - lost, default=self._cluster.trainer)]
+        hit = self._cluster.hit(lost)
+        answer = self._plan.recover(Loss(frozenset(hit.servers), frozenset(hit.trainers)))
+        if answer.rollback == "all" or lost == {*self._cluster.members}:
             self.watch.undo(self._trained_s[step])
             self.step = step
             return
         if step > self.step:  # all of a step was done but that the trainer said so
             self._did(step)
-        self.lost_steps += len(servers) * rules.lost_samples(step, whole)
+        self.lost_steps += len(hit.servers) * rules.lost_samples(step, whole)
 
     def _gather(
-        self, kind: str, names: Collection[Name], struck: bool = True
-    ) -> dict[Name, Message] | None:
+        self, kind: str, members: Collection[int], struck: bool = True
+    ) -> dict[int, Message] | None:
         """Return what all of these say of that kind, or None if a process is lost meanwhile."""
-        found: dict[Name, Message] = {}
-        while not self._cluster.dead and {*names} - found.keys():
+        found: dict[int, Message] = {}
+        while not self._cluster.dead and {*members} - found.keys():
             event = self._cluster.next(*([self._strikes.wait_s] if struck else []))
             if event is None:
                 self._strikes.strike()
-            elif isinstance(event, Said):
-                if event.message[0] == kind and self._cluster.is_current(event):
-                    found[event.name] = event.message
-                else:
-                    self._note(event)
+            elif event.message[0] == kind:
+                found[event.member] = event.message
+            else:
+                self._note(event)
         return None if self._cluster.dead else found
 
 
-def _whole(found: dict[Name, Message] | None) -> dict[Name, Message]:
+def _whole(found: dict[int, Message] | None) -> dict[int, Message]:
     """Return what all have said; raise `RunError` where one was lost instead."""
     if found is None:
         raise RunError("a process was lost after the last step, though no failure had struck it")

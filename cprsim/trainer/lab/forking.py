@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
 
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.files import locked_tempdir
 from cprsim.errors import UsageError
 from cprsim.runs.workers import interrupts_for_this_process_alone
 
@@ -61,5 +61,5 @@ def _own_tempdir() -> None:
     settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     if settings.get("tempdir") is None:
         held = ExitStack()
-        settings["tempdir"] = str(held.enter_context(owned_folder()))
+        settings["tempdir"] = str(held.enter_context(locked_tempdir()))
         util.Finalize(None, held.close, exitpriority=-100)  # as Python removes its own

@@ -46,7 +46,7 @@ class ModelSpec:
     @cached_property
     def placement(self) -> Placement:
         """The placement of rows on servers."""
-        return Placement(tuple(table.rows for table in self.data.tables), self.servers)
+        return Placement.of(self.data, self.servers)
 
     @property
     def dim(self) -> int:
@@ -157,11 +157,10 @@ class Updates(NamedTuple):
 class Member:
     """A process with hooks, which are made again until it has begun or replaces a lost one."""
 
-    #: Its number among the processes, by which its folder is called, and drawn with.
-    number: int
-
-    def __init__(self, spec: MemberSpec, control: Connection) -> None:
+    def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
         self.spec, self.control = spec, control
+        #: Among the processes; its folder is called by it, and its draws are made with it.
+        self.number = number
         self.ranks = PipeRanks(control)
         self.links: list[Connection] = []
         self._hooks: TrainerHooks[Any] | None = None
@@ -230,8 +229,7 @@ class Server(Member):
     """A server: its rows, how often each was updated, and the link to the trainer."""
 
     def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
-        super().__init__(spec, control)
-        self.number = number
+        super().__init__(spec, control, number)
         self._shard = spec.shard(number)
         #: Saved and loaded with the rows, so they count the updates that rows have not lost.
         self._updates = torch.zeros(len(self._shard), dtype=torch.int32)
@@ -304,9 +302,8 @@ class Server(Member):
 class Trainer(Member):
     """The trainer: the dense part, and links to the servers."""
 
-    def __init__(self, spec: MemberSpec, control: Connection) -> None:
-        super().__init__(spec, control)
-        self.number = spec.servers
+    def __init__(self, spec: MemberSpec, control: Connection, number: int) -> None:
+        super().__init__(spec, control, number)
         self._model = spec.model()
         self._steps = 0  # in the MLPs: those that were lost for good are not among them
 
@@ -356,10 +353,7 @@ class Trainer(Member):
         return batch, Uses(self.spec.placement, batch.sparse)
 
     def _step(self, batch: Batch, uses: Uses) -> None:
-        dense, sparse, labels = batch
-        rows = self._look_up(uses).view(*sparse.shape, -1)
-        of_samples = self._model.step(torch.from_numpy(dense), rows, torch.from_numpy(labels))
-        gradients = uses.collect(of_samples.reshape(-1, self.spec.dim)).numpy()
+        gradients = self._model.learn(batch, uses, self._look_up(uses)).numpy()
         self._steps += 1
         for link, part in zip(self.links, uses.parts, strict=True):
             # A server that does not take it is found out at the next lookup: the step is done.
@@ -367,7 +361,7 @@ class Trainer(Member):
                 link.send(("update", uses.ids[part], uses.times[part], gradients[part]))
 
     def _look_up(self, uses: Uses) -> Tensor:
-        """Return the row of each use, shape (uses, dim); raises `MemberLostError`."""
+        """Return the distinct rows, shape (rows, dim); raises `MemberLostError`."""
         found = torch.zeros((len(uses.ids), self.spec.dim))
         for server, (link, part) in enumerate(zip(self.links, uses.parts, strict=True)):
             try:
@@ -382,7 +376,7 @@ class Trainer(Member):
                 found[part] = torch.from_numpy(link.recv())
             except (EOFError, OSError):
                 self._leave(server)
-        return uses.spread(found)
+        return found
 
     def _leave(self, silent: int) -> None:
         """Leave what was begun; that server has not answered, unless another is lost."""
@@ -396,19 +390,20 @@ class Trainer(Member):
         predicted, labels = [], []
         for step in range(first, end):
             batch, uses = self._make(step)
-            rows = self._look_up(uses).view(*batch.sparse.shape, -1)
+            rows = uses.spread(self._look_up(uses)).view(*batch.sparse.shape, -1)
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
         self.control.send(("predicted", np.concatenate(predicted), np.concatenate(labels)))
 
 
-def run_member(spec: MemberSpec, server: int | None, control: Connection) -> None:
-    """Be a server of that number, or the trainer, until the coordinator is gone."""
+def run_member(spec: MemberSpec, number: int, control: Connection) -> None:
+    """Be the server of that number, or behind these the trainer, until the coordinator is gone."""
     end_with_parent()
     torch.set_num_threads(1)  # more would spin for cores that other processes use
     warnings.simplefilter("ignore", HooksWarning)  # of plans, and of what a kill has cut short
     with reported(control):
-        member = Trainer(spec, control) if server is None else Server(spec, control, server)
+        is_server = number < spec.servers
+        member = Server(spec, control, number) if is_server else Trainer(spec, control, number)
         control.send(("ready",))
         member.serve()
 

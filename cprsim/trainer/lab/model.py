@@ -6,15 +6,16 @@ Personalization and Recommendation Systems", arXiv 1906.00091).
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
+
+from cprsim.trainer.data.contract import Batch, Data
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Placement:
 
     rows: tuple[int, ...]
     servers: int
+
+    @classmethod
+    def of(cls, data: Data, servers: int) -> "Placement":
+        """Return the placement of the tables of some samples."""
+        return cls(tuple(table.rows for table in data.tables), servers)
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -55,6 +61,15 @@ class Placement:
     def ids(self, sparse: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers among all rows of the rows of each table, shape (B, tables) both."""
         return sparse + self.offsets
+
+    def updates(self, data: Data, steps: int) -> NDArray[np.int64]:
+        """Updates of each table's rows on each server in the first steps, (tables, servers)."""
+        counts = np.zeros((len(self.rows), self.servers), np.int64)
+        for step in range(steps):
+            on = self.ids(data.batch(step).sparse) % self.servers
+            for table, of_table in enumerate(on.T):
+                counts[table] += np.bincount(of_table, minlength=self.servers)
+        return counts
 
     def _below(self, row: int, server: int) -> int:
         """Rows of that server among the first `row` of all."""
@@ -160,26 +175,32 @@ class Dlrm:
     `dense`: dense features of a sample. `tables`: embedding tables; a sample looks up one row of
     each. `dim`: width of a row, and of what the bottom MLP makes of the dense features. `hidden`:
     width of the one hidden layer of both MLPs. `seed`: of the initial parameters. `learning_rate`:
-    of Adagrad. `learned`: all parameters in one vector, shape (parameters,), float32, and their
-    optimiser state.
+    of Adagrad. `parameters`: all in one vector, shape (parameters,), float32, and their optimiser
+    state.
     """
 
     def __init__(
         self, dense: int, tables: int, dim: int, hidden: int, seed: int, learning_rate: float
     ) -> None:
         pairs = tables * (tables + 1) // 2
-        self._bottom = _layers(dense, hidden, dim)
-        self._top = _layers(dim + pairs, hidden, 1)
+        self._bottom = _mlp(dense, hidden, dim)
+        self._top = _mlp(dim + pairs, hidden, 1)
         self._pairs = torch.triu_indices(tables + 1, tables + 1, offset=1)
         self._rate = learning_rate
+        layers = [each for each in (*self._bottom, *self._top) if isinstance(each, nn.Linear)]
         generator = torch.Generator().manual_seed(seed)
-        parts = [_initial(fan_in, fan_out, generator) for fan_in, fan_out in self._shapes]
-        weights = torch.cat(parts)
+        weights = torch.cat([_initial(each, generator) for each in layers])
         self.parameters = Parameters(weights, torch.zeros_like(weights))
+        self._parts = [each for layer in layers for each in layer.parameters()]
+        # From here on they are views of the vector, and change with it.
+        nn.utils.vector_to_parameters(weights, self._parts)
 
-    @property
-    def _shapes(self) -> list[tuple[int, int]]:
-        return [*self._bottom, *self._top]
+    def learn(self, batch: Batch, uses: Uses, rows: Tensor) -> Tensor:
+        """Take one step on a batch with these distinct rows; return their gradients, as shaped."""
+        dense, sparse, labels = batch
+        looked = uses.spread(rows).view(*sparse.shape, -1)
+        of_uses = self.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
+        return uses.collect(of_uses.reshape(-1, rows.shape[1]))
 
     def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
         """Take one step on a batch; return the gradient of its mean loss by `rows`.
@@ -193,44 +214,30 @@ class Dlrm:
 
     def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of a batch's mean loss by the parameters and by `rows`."""
-        weights = self.parameters.weights.detach().requires_grad_()
         rows = rows.detach().requires_grad_()
-        logits = self._logits(weights, dense, rows)
-        loss = functional.binary_cross_entropy_with_logits(logits, labels)
-        of_weights, of_rows = torch.autograd.grad(loss, (weights, rows))
-        return of_weights, of_rows
+        loss = functional.binary_cross_entropy_with_logits(self._logits(dense, rows), labels)
+        *of_parts, of_rows = torch.autograd.grad(loss, (*self._parts, rows))
+        return nn.utils.parameters_to_vector(of_parts), of_rows
 
     def predict(self, dense: Tensor, rows: Tensor) -> Tensor:
         """Probabilities of a click, shape (B,)."""
         with torch.no_grad():
-            return torch.sigmoid(self._logits(self.parameters.weights, dense, rows))
+            return torch.sigmoid(self._logits(dense, rows))
 
-    def _logits(self, weights: Tensor, dense: Tensor, rows: Tensor) -> Tensor:
-        sizes = [(fan_in + 1) * fan_out for fan_in, fan_out in self._shapes]
-        parts = list(torch.split(weights, sizes))
-        bottom, top = parts[: len(self._bottom)], parts[len(self._bottom) :]
-        made = functional.relu(_mlp(dense, bottom, self._bottom))
+    def _logits(self, dense: Tensor, rows: Tensor) -> Tensor:
+        made = functional.relu(self._bottom(dense))
         together = torch.cat((made.unsqueeze(1), rows), dim=1)
         dots = torch.bmm(together, together.transpose(1, 2))
         crossed = dots[:, self._pairs[0], self._pairs[1]]
-        return _mlp(torch.cat((made, crossed), dim=1), top, self._top).squeeze(1)
+        found: Tensor = self._top(torch.cat((made, crossed), dim=1)).squeeze(1)
+        return found
 
 
-def _layers(*widths: int) -> list[tuple[int, int]]:
-    return list(itertools.pairwise(widths))
+def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
 
-def _initial(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
+def _initial(layer: nn.Linear, generator: torch.Generator) -> Tensor:
     """Weights and biases of one layer, uniform as in `torch.nn.Linear`."""
-    bound = 1 / math.sqrt(fan_in)
-    return (torch.rand((fan_in + 1) * fan_out, generator=generator) * 2 - 1) * bound
-
-
-def _mlp(inputs: Tensor, parts: Sequence[Tensor], shapes: Sequence[tuple[int, int]]) -> Tensor:
-    """Layers with ReLU between them."""
-    for number, (part, (fan_in, fan_out)) in enumerate(zip(parts, shapes, strict=True)):
-        if number:
-            inputs = functional.relu(inputs)
-        weight, bias = torch.split(part, [fan_in * fan_out, fan_out])
-        inputs = functional.linear(inputs, weight.view(fan_out, fan_in), bias)
-    return inputs
+    count, bound = (layer.in_features + 1) * layer.out_features, 1 / math.sqrt(layer.in_features)
+    return (torch.rand(count, generator=generator) * 2 - 1) * bound

@@ -9,45 +9,21 @@ import numpy as np
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import ROUNDING
-from cprsim.trainer.lab.cluster import LocalCluster, Name, numbers
-from cprsim.trainer.section import TrainerSection
-
-
-class FailureClock:
-    """When failures are due: by the real clock, or pinned to steps.
-
-    Pinned, they come before the step that their instant falls into, and only training takes time,
-    `step_s` a step. So the same kills hit the same states on any machine, and the job of a
-    simulator in which saves, loads and replacements take no time is the same as this one, if
-    failures fall between steps.
-
-    `now`: gives seconds, or if they are pinned the steps that were trained, those that were rolled
-    back as well. `step_s`: of a step, s; None on the real clock.
-    """
-
-    def __init__(self, now: Callable[[], float], step_s: float | None = None) -> None:
-        self._now, self._step_s = now, step_s
-
-    def now_s(self) -> float:
-        """The time that the timeline runs on."""
-        return self._now() if self._step_s is None else self._now() * self._step_s
-
-    def wait_s(self, next_s: float) -> float:
-        """Return the time to wait for a failure at `next_s`; infinite where waiting brings none."""
-        return max(next_s - self.now_s(), 0.0) if self._step_s is None else math.inf
-
-    def steps_until(self, next_s: float) -> float:
-        """Return the steps that may be trained before a failure at `next_s`."""
-        if self._step_s is None or next_s == math.inf:
-            return math.inf
-        return max(math.floor(next_s / self._step_s + ROUNDING) - self._now(), 0)
+from cprsim.trainer.lab.cluster import LocalCluster
+from cprsim.trainer.lab.members import MemberSpec
 
 
 class Strikes:
     """Carries out the failures of a timeline on a cluster, and counts them.
 
-    `section`: which of them stop processes, or wait for a save or a load; `seed`: of what each
-    does. `during_recovery`: whether one can strike while replacements load.
+    They are due by the real clock, or pinned to steps. Pinned, they come before the step that their
+    instant falls into, and only training takes time. So the same kills hit the same states on any
+    machine, and the job of a simulator in which saves, loads and replacements take no time is the
+    same as this one, if failures fall between steps.
+
+    `clock_s`: gives the seconds since the start. `executed`: gives the steps that were trained,
+    those that were rolled back as well. `spec`: of the processes: its section says which failures
+    stop processes, or wait for a save or a load.
 
     `failures`: how many have struck. `struck`: how many processes they have hit.
     """
@@ -56,17 +32,17 @@ class Strikes:
         self,
         cluster: LocalCluster,
         cursor: Cursor,
-        times: FailureClock,
-        section: TrainerSection,
-        seed: int,
-        during_recovery: bool,
+        clock_s: Callable[[], float],
+        executed: Callable[[], int],
+        spec: MemberSpec,
     ) -> None:
-        self._cluster, self._cursor, self._times = cluster, cursor, times
-        self._section, self._seed, self._during_recovery = section, seed, during_recovery
+        self._cluster, self._cursor, self._spec, self._section = cluster, cursor, spec, spec.section
+        self._clock_s, self._executed = clock_s, executed
+        self._step_s = spec.scenario.job.useful_time_s / spec.data.steps
         self._last_s = 0.0
-        self._unplaced: set[Name] = set()  # of those hit, who has not been placed again
+        self._unplaced: set[int] = set()  # of those hit, who has not been placed again
         self._stopped = False  # no failure comes before the job can be hit again
-        self._victims: set[Name] = set()
+        self._victims: set[int] = set()
         self._when_saving: Hit | None = None
         self._when_loading: Hit | None = None
         self.failures = 0
@@ -74,8 +50,15 @@ class Strikes:
 
     @property
     def wait_s(self) -> float:
-        """The time to wait for the next one, s."""
-        return self._times.wait_s(self._cursor.next_s)
+        """The time to wait for the next one, s; infinite where waiting brings none."""
+        return math.inf if self._spec.pinned else max(self._cursor.next_s - self._clock_s(), 0.0)
+
+    @property
+    def steps_ahead(self) -> float:
+        """Steps that may be trained before the next one."""
+        if not self._spec.pinned or self._cursor.next_s == math.inf:
+            return math.inf
+        return max(step_of(self._cursor.next_s, self._step_s) - self._executed(), 0)
 
     @property
     def due(self) -> bool:
@@ -83,26 +66,16 @@ class Strikes:
         return self.wait_s == 0 or self.steps_ahead == 0
 
     @property
-    def steps_ahead(self) -> float:
-        """Steps that may be trained before the next one."""
-        return self._times.steps_until(self._cursor.next_s)
-
-    @property
-    def unnoticed(self) -> set[Name]:
+    def unnoticed(self) -> set[int]:
         """Processes that were hit and have not been found dead yet."""
         return self._victims - self._cluster.dead
-
-    @property
-    def absorbed(self) -> int:
-        """Failures that fell into downtimes."""
-        return self._cursor.absorbed
 
     def strike(self) -> None:
         """The next one strikes, or waits for what it is to strike in."""
         self._last_s = max(self._cursor.next_s, self._last_s)
         hit = self._cursor.strike()
         self._stopped = True
-        draw, of_hang = np.random.default_rng((self._seed, self.failures)).random(2)
+        draw, of_hang = np.random.default_rng((self._spec.seed, self.failures)).random(2)
         if draw < self._section.saving:
             self._when_saving = hit
             return
@@ -116,17 +89,16 @@ class Strikes:
             hit, self._when_saving = self._when_saving, None
             self._hit(hit, SIGKILL)
 
-    def replaced(self, names: set[Name]) -> None:
+    def replaced(self, members: set[int]) -> None:
         """Note that others have taken the places of these."""
-        self._victims -= names
+        self._victims -= members
 
-    def loading(self, names: Collection[Name]) -> None:
+    def loading(self, members: Collection[int]) -> None:
         """The replacements of these are in their places, and load; the job waits for them."""
-        new = self._unplaced.intersection(names)
-        self._unplaced.difference_update(names)
-        servers, trainers = sorted(numbers("server", new)), sorted(numbers("trainer", new))
-        self._cursor.replace(Hit(tuple(servers), tuple(trainers)), self._now_s)
-        if self._during_recovery:
+        new = self._unplaced.intersection(members)
+        self._unplaced.difference_update(members)
+        self._cursor.replace(self._cluster.hit(new), self._now_s)
+        if self._spec.scenario.failures.during_recovery:
             self.recovered()
         if self._when_loading is not None:
             hit, self._when_loading = self._when_loading, None
@@ -140,15 +112,20 @@ class Strikes:
 
     @property
     def _now_s(self) -> float:
-        return max(self._times.now_s(), self._last_s)
+        pinned_s = self._executed() * self._step_s
+        return max(pinned_s if self._spec.pinned else self._clock_s(), self._last_s)
 
     def _hit(self, hit: Hit, how: Signals) -> None:
         self.failures += 1
-        victims: list[Name] = [("server", server) for server in hit.servers]
-        victims += [("trainer", trainer) for trainer in hit.trainers]
+        victims = hit.nodes(self._cluster.trainer)
         self._unplaced.update(victims)
         for victim in victims:
             # A process that hangs already can't be hit again, nor a dead one.
             if victim not in self._victims and self._cluster.strike(victim, how):
                 self._victims.add(victim)
                 self.struck += 1
+
+
+def step_of(instant_s: float, step_s: float) -> int:
+    """Return the steps before that which an instant falls into."""
+    return math.floor(instant_s / step_s + ROUNDING)

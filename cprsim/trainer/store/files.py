@@ -1,8 +1,10 @@
-"""Files of checkpoints: there whole or not at all, and spoilt unless they are what was written."""
+"""Files of checkpoints and their manifests: whole or not there, spoilt unless as written."""
 
 import errno
 import hashlib
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.files import naming
-from cprsim.trainer.store.manifests import PARTIAL, File, SpoiltError
 
 #: The arrays that a checkpoint holds: weights and optimiser state, one entry a row in each.
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
@@ -26,6 +27,68 @@ _OF_THE_FILE = (
 )
 #: No manifest is so large: its chain would be merged long before.
 _MOST_BYTES = 1 << 26
+#: What the name of a file that is being written ends with.
+PARTIAL = ".partial"
+#: Names that a store gives: a number, and what it is. All other names are somebody else's.
+_NAME = re.compile(rf"([0-9]{{8,}})(m?)\.(json|npys)({re.escape(PARTIAL)})?")
+
+
+class SpoiltError(Exception):
+    """A file that isn't what its manifest says, or a manifest that isn't what it says itself."""
+
+
+class Name(NamedTuple):
+    """The name of a file of a store; `kind` is `json` or `npys`.
+
+    `merged`: another process has merged a chain into it, up to the delta of that serial number.
+    """
+
+    serial: int
+    kind: str
+    partial: bool = False
+    merged: bool = False
+
+    def __str__(self) -> str:
+        merged, partial = "m" * self.merged, PARTIAL * self.partial
+        return f"{self.serial:08d}{merged}.{self.kind}{partial}"
+
+    @classmethod
+    def of(cls, name: str) -> "Name | None":
+        """Return the parts of a name, if a store gave it."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        found = cls(int(match[1]), match[3], match[4] is not None, bool(match[2]))
+        return found if str(found) == name else None
+
+
+class File(NamedTuple):
+    """A file of a checkpoint."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Manifest(NamedTuple):
+    """A manifest: the step, and a base with the deltas that follow it."""
+
+    serial: int
+    step: int
+    files: tuple[File, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return str(Name(self.serial, "json"))
+
+    def content(self) -> bytes:
+        """Return the content of its file."""
+        body = json.dumps(self).encode()
+        return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+# --- Writing and reading ---
 
 
 class Hashing:
@@ -63,13 +126,6 @@ def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> File:
     return File(path.name, file.size, file.sha256.hexdigest())
 
 
-class ReadRows(NamedTuple):
-    """All rows of a checkpoint; of these, `changed` are other than in its base, or may be."""
-
-    arrays: Arrays
-    changed: NDArray[np.int64]
-
-
 def read_small(path: Path) -> bytes:
     """Return the content of a manifest."""
     with _opened(path) as file:
@@ -79,8 +135,20 @@ def read_small(path: Path) -> bytes:
     return content
 
 
-def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
-    """All rows of a base with the deltas that follow it."""
+def read_manifest(folder: Path, name: Name) -> Manifest:
+    """Return the manifest of that name; raise `SpoiltError` if its file is anything else."""
+    path = folder / str(name)
+    digest, _, body = read_small(path).partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise SpoiltError(f"{path}: is not what was written")
+    said, step, files = json.loads(body)
+    if said != name.serial:  # another one's, in its place
+        raise SpoiltError(f"{path}: is the manifest of another checkpoint")
+    return Manifest(said, step, tuple(File(*each) for each in files))
+
+
+def read_chain(folder: Path, files: Sequence[File]) -> tuple[Arrays, NDArray[np.int64]]:
+    """All rows of a base with the deltas that follow it, and those that may not be the base's."""
     base, *deltas = files
     arrays = _read(folder, base)
     found = [np.empty(0, np.int64)]
@@ -89,7 +157,7 @@ def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
         for array, rows in zip(arrays, changed, strict=True):
             array[ids] = rows
         found.append(ids.astype(np.int64))
-    return ReadRows(tuple(arrays), np.unique(np.concatenate(found)))
+    return tuple(arrays), np.unique(np.concatenate(found))
 
 
 def _read(folder: Path, file: File) -> list[NDArray[Any]]:

@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
 from cprsim.contract.actions import Since
-from cprsim.trainer.store.files import Arrays, read_chain, read_small, write_arrays, written
-from cprsim.trainer.store.manifests import File, Manifest, Name, SpoiltError, parsed
+from cprsim.trainer.store.files import (
+    Arrays,
+    File,
+    Manifest,
+    Name,
+    SpoiltError,
+    read_chain,
+    read_manifest,
+    write_arrays,
+    written,
+)
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 _MOST_DELTAS = 2.0
@@ -61,14 +70,13 @@ def last_sound(folder: Path, at_most: int) -> ReadCheckpoint | None:
         if step > at_most:
             continue
         try:
-            rows = read_chain(folder, files)
+            arrays, changed = read_chain(folder, files)
         except SpoiltError as error:
             spoilt.append((serial, str(error)))
         else:
             told = tuple(each for number, each in spoilt if number > serial)
-            return ReadCheckpoint(
-                serial, step, rows.arrays, sum(f.size for f in files), rows.changed, told
-            )
+            size = sum(each.size for each in files)
+            return ReadCheckpoint(serial, step, arrays, size, changed, told)
     return None
 
 
@@ -82,9 +90,9 @@ def _sound(folder: Path, names: Collection[Name]) -> tuple[list[Manifest], list[
     found, spoilt = [], []
     for name in sorted(filter(_is_manifest, names), reverse=True):
         try:
-            found.append(parsed(name.serial, read_small(folder / str(name))))
+            found.append(read_manifest(folder, name))
         except SpoiltError as error:
-            spoilt.append((name.serial, str(folder / str(error))))  # which begins with its name
+            spoilt.append((name.serial, str(error)))
     return found, spoilt
 
 
@@ -165,9 +173,8 @@ class CheckpointStore:
             # Both go with the older checkpoints, unless the base is used from now on.
             self._names |= {name, name._replace(kind="npys")}
             with suppress(SpoiltError, OSError):
-                content = read_small(self.folder / str(name))
                 # Its base, and the delta up to which that has all of a chain.
-                base, *last = parsed(name.serial, content, merged=True).files
+                base, *last = read_manifest(self.folder, name).files
                 size = (self.folder / base.name).stat().st_size
                 if len(last) == 1 and last[0] in chain and size == base.size:
                     return (base, *chain[chain.index(last[0]) + 1 :])
@@ -182,7 +189,7 @@ class CheckpointStore:
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
-        base = self._write_rows(serial, read_chain(self.folder, chain.files).arrays)
+        base = self._write_rows(serial, read_chain(self.folder, chain.files)[0])
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_rows(self, serial: int, arrays: Arrays) -> File:

@@ -2,19 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from cprsim.basics.schema import Section, faults
+from cprsim.basics.schema import Section
 from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.section import TrainerSection
+from cprsim.trainer.section import TrainerSection, checked
 from cprsim.trainer.studies.findings import comparisons
 from cprsim.trainer.studies.paired import enough
 
@@ -103,10 +104,7 @@ def study_section(table: object) -> StudySection:
         raise ScenarioError(
             "study: the block [study] is missing, with seeds and [study.parts.NAME]"
         )
-    try:
-        return StudySection.model_validate(table)
-    except ValidationError as error:
-        raise ScenarioError(*faults(error, StudySection, "study")) from None
+    return checked(StudySection, table, "study")
 
 
 def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> list[Run]:
@@ -122,13 +120,11 @@ def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> li
             f"trainer.failures: {section.failures!r} makes accuracy depend on how fast the machine "
             'is; a study needs "at-step"'
         )
-    points = list(dict.fromkeys(_points(study)))
-    kinds = [_run(scenario, section, *point) for point in points]
-    return [
-        Run(each.scenario, section, each.policy, each.failures, each.servers_hit, seed)
-        for seed in range(study.seeds)
-        for each in kinds
-    ]
+    points = [(1, 0, next(iter(study.parts.values())).policies[0])]
+    for part in study.parts.values():
+        points += product(part.servers_hit, part.failures, part.policies)
+    kinds = [_run(scenario, section, *point) for point in dict.fromkeys(points)]
+    return [replace(each, seed=seed) for seed in range(study.seeds) for each in kinds]
 
 
 def notes(planned: Sequence[Run]) -> list[str]:
@@ -137,18 +133,8 @@ def notes(planned: Sequence[Run]) -> list[str]:
     return [enough(what, count, table["seed"].nunique()) for what, count in comparisons(table)]
 
 
-def _points(study: StudySection) -> Iterator[tuple[str, int, int]]:
-    """Policy, failures, and servers hit by each."""
-    yield next(iter(study.parts.values())).policies[0], 0, 1
-    for part in study.parts.values():
-        for servers_hit in part.servers_hit:
-            for failures in part.failures:
-                for policy in part.policies:
-                    yield policy, failures, servers_hit
-
-
 def _run(
-    scenario: Scenario, section: TrainerSection, policy: str, failures: int, servers_hit: int
+    scenario: Scenario, section: TrainerSection, servers_hit: int, failures: int, policy: str
 ) -> Run:
     (name,) = scenario.select([policy])
     mapping = scenario.mapping()

@@ -101,19 +101,9 @@ def points(table: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values(["servers_hit", "failures"], kind="stable").reset_index(drop=True)
 
 
-def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str, Slope]:
-    """The slope of each system that loses samples, of points that hit one server a failure.
-
-    Those whose mean PLS is at most `linear_up_to`.
-    """
-    found = _of_systems(table, linear_up_to)
-    return {system: fit_slopes(*by_seed)[0] for system, by_seed in found.items()}
-
-
-def slopes_by_seed(table: pd.DataFrame) -> dict[str, Floats]:
-    """Return each system's slopes, shape (seeds,), seeds ascending; `slopes` has their means."""
-    found = _of_systems(table, LINEAR_UP_TO)
-    return {system: seed_slopes(*by_seed)[:, 0] for system, by_seed in found.items()}
+def slopes(table: pd.DataFrame) -> dict[str, Slope]:
+    """The slope of each system that loses samples: see `by_system`."""
+    return {system: fit_slopes(*by_seed)[0] for system, by_seed in by_system(table).items()}
 
 
 def bends(table: pd.DataFrame) -> dict[str, Bend]:
@@ -122,7 +112,7 @@ def bends(table: pd.DataFrame) -> dict[str, Bend]:
     Whether the first and the last differ is adjusted for the number of systems.
     """
     found, compared = {}, {}
-    for system, (pls, drops) in _of_systems(table, np.inf).items():
+    for system, (pls, drops) in by_system(table, np.inf).items():
         starts = measured_ranges(pls)
         found[system] = ranges = fit_slopes(pls, drops, starts)
         if len(starts) > 1:
@@ -132,26 +122,26 @@ def bends(table: pd.DataFrame) -> dict[str, Bend]:
     return {system: Bend(ranges, differences.get(system)) for system, ranges in found.items()}
 
 
-def _of_systems(table: pd.DataFrame, up_to: float) -> dict[str, tuple[Floats, Floats]]:
-    """Return `_by_seed` of each system that loses samples, of points that hit one server."""
-    one = table[table["servers_hit"] == 1]
-    found = {str(name): _by_seed(runs, up_to) for name, runs in one.groupby("system", sort=False)}
-    return {system: each for system, each in found.items() if each[0].size}
+def by_system(table: pd.DataFrame, up_to: float = LINEAR_UP_TO) -> dict[str, tuple[Floats, Floats]]:
+    """PLS and drops, shape (seeds, points), of each system that loses samples, seeds ascending.
+
+    Of points that hit one server a failure, and whose mean PLS is at most `up_to`.
+    """
+    return _by_seed(table[table["servers_hit"] == 1], "system", up_to)
 
 
-def _by_seed(runs: pd.DataFrame, linear_up_to: float) -> tuple[Floats, Floats]:
-    """PLS and drops, shape (seeds, points), of the points that a line is fitted to."""
-    runs = runs[runs["failures"] > 0]
-    columns = ["policy", "failures", "servers_hit"]
-    pls, drops = (
-        runs.pivot_table(values=values, index="seed", columns=columns).to_numpy(np.float64)
-        for values in ("pls", "auc_drop")
-    )
-    if not pls.size:
-        return pls, drops
-    mean = pls.mean(axis=0)
-    within = (mean > 0) & (mean <= linear_up_to)
-    return pls[:, within], drops[:, within]
+def _by_seed(
+    runs: pd.DataFrame, column: str, up_to: float = LINEAR_UP_TO
+) -> dict[Any, tuple[Floats, Floats]]:
+    """The same by the values of a column."""
+    found = {}
+    for name, of in runs[runs["failures"] > 0].groupby(column, sort=False):
+        pls, drops = _points_by_seed(of, "pls"), _points_by_seed(of, "auc_drop")
+        mean = pls.mean(axis=0)
+        within = (mean > 0) & (mean <= up_to)
+        if within.any():
+            found[name] = pls[:, within], drops[:, within]
+    return found
 
 
 def compared_at(table: pd.DataFrame) -> pd.DataFrame:
@@ -161,11 +151,6 @@ def compared_at(table: pd.DataFrame) -> pd.DataFrame:
     counts = struck.groupby(at)["policy"].nunique().reset_index()
     best = counts.sort_values(["policy", *at]).iloc[-1]
     return struck[(struck[at] == best[at]).all(axis=1)]
-
-
-def policy_differences(table: pd.DataFrame) -> list[PairedDifference]:
-    """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
-    return compare_all(compared_aucs(table))
 
 
 def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
@@ -201,12 +186,11 @@ def share_differences(table: pd.DataFrame) -> list[PairedDifference]:
     several = table[table["servers_hit"] > 1]
     runs = table[table["policy"].isin(several["policy"].head(1))]
     servers = table["servers"].iloc[0]
-    found = {}
-    for hit, those in runs.groupby("servers_hit"):
-        pls, drops = _by_seed(those, LINEAR_UP_TO)
-        if pls.size:
-            found[f"{hit} of {servers}"] = seed_slopes(pls, drops)[:, 0]
-    return compare_all(dict(reversed(found.items())))
+    slopes = {
+        f"{hit} of {servers}": seed_slopes(*each)[:, 0]
+        for hit, each in sorted(_by_seed(runs, "servers_hit").items(), reverse=True)
+    }
+    return compare_all(slopes)
 
 
 def contests(table: pd.DataFrame) -> dict[str, Contest]:
@@ -222,13 +206,10 @@ def contests(table: pd.DataFrame) -> dict[str, Contest]:
     ):
         lossy = runs[runs.groupby(POINT)["pls"].transform("mean") > 0]
         if lossy.groupby(POINT).ngroups >= _FEWEST_POINTS:
-            of = {name: _points_by_seed(lossy, name) for name in PREDICTORS if _knows(lossy, name)}
-            found[name] = contest(of, _points_by_seed(lossy, "auc_drop"))
+            known = [each for each in PREDICTORS if each in lossy and lossy[each].notna().all()]
+            measures = {each: _points_by_seed(lossy, each) for each in known}
+            found[name] = contest(measures, _points_by_seed(lossy, "auc_drop"))
     return found
-
-
-def _knows(runs: pd.DataFrame, measure: str) -> bool:
-    return measure in runs and bool(runs[measure].notna().all())
 
 
 def _points_by_seed(runs: pd.DataFrame, measure: str) -> Floats:

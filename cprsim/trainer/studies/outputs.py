@@ -1,60 +1,46 @@
-"""The files of a study: its table of runs, and a block `[accuracy]` for scenarios."""
+"""The results of a study: files of `--out`, and tables of the terminal and of docs/accuracy.md."""
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
-from cprsim.trainer.studies.findings import slopes, with_drops
+from cprsim.trainer.studies import findings
+from cprsim.trainer.studies.paired import EQUAL_WITHIN, compare_all
 from cprsim.trainer.studies.slope import Slope
 
 #: Files of `cprsim study --out`, next to the folder of runs.
 NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
-_COLUMNS: Final = [
-    "seed",
-    "policy",
-    "system",
-    "failures",
-    "servers_hit",
-    "servers",
-    "auc",
-    "log_loss",
-    "pls",
-    "updates_lost",
-    "learning_lost",
-    "predictions_sha256",
-]
+_COLUMNS: Final = (
+    *("seed", "policy", "system", "failures", "servers_hit", "servers", "auc", "log_loss"),
+    *("pls", "updates_lost", "learning_lost", "predictions_sha256"),
+)
 _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
 
 
 def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A row a run that is done: what it was, and what came out."""
-    table = pd.DataFrame(done, columns=_COLUMNS)
+    table = pd.DataFrame(done, columns=[*_COLUMNS])
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 
-def contents(
-    table: pd.DataFrame,
-    planned: int,
-    source: str,
-    made_with: Sequence[Mapping[str, Any]],
-) -> dict[str, bytes]:
+def contents(done: Sequence[Mapping[str, Any]], planned: int, source: str) -> dict[str, bytes]:
     """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
-    runs = with_drops(table, "the study")
-    about = {
-        "source": source,
-        "runs": len(table),
-        "planned": planned,
-        "made_with": made_with,
-    }
+    table, made_with = runs_table(done), []
+    for document in done:  # versions: one entry, unless a study went on after a change
+        versions = {name: each for name, each in document["versions"].items() if name != "git"}
+        if versions not in made_with:
+            made_with.append(versions)
+    slopes = findings.slopes(findings.with_drops(table, "the study"))
     files = {
         "runs.csv": csv_bytes(table),
-        "accuracy.toml": accuracy_block(slopes(runs), source).encode(),
+        "accuracy.toml": accuracy_block(slopes, source).encode(),
     }
+    about = {"source": source, "runs": len(table), "planned": planned, "made_with": made_with}
     return with_manifest(files, about)
 
 
@@ -71,11 +57,108 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
-def made_with(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Versions that runs were made with; one entry, unless a study went on after a change."""
-    found = []
-    for document in done:
-        versions = {name: each for name, each in document["versions"].items() if name != "git"}
-        if versions not in found:
-            found.append(versions)
-    return found
+# --- Tables ---
+
+_Row = tuple[object, ...]
+
+
+class Heads(NamedTuple):
+    """The title of a table, its columns, and its rows of a study."""
+
+    title: str
+    names: tuple[str, ...]
+    rows: Callable[[pd.DataFrame], list[_Row]]
+
+
+def _points(runs: pd.DataFrame) -> list[_Row]:
+    """Return each point of a study, with its drop and what the line says of it."""
+    lines = findings.slopes(runs)
+    return [
+        (
+            row["policy"],
+            row["failures"],
+            f"{row['servers_hit']} of {row['servers']}",
+            f"{row['pls']:.3f}",
+            f"{row['updates_lost']:.3f}",
+            f"{row['auc_drop']:.5f} ± {row['auc_drop'] - row['auc_drop_low']:.5f}",
+            f"{slope.auc_drop_per_pls * row['pls']:.5f}" if slope is not None else "",
+        )
+        for row in findings.points(runs).to_dict("records")
+        for slope in [lines.get(row["system"])]
+    ]
+
+
+def _slopes(runs: pd.DataFrame) -> list[_Row]:
+    """Return the line of each system, then its slopes by range and which applies."""
+    lines = findings.slopes(runs)
+    rows: list[_Row] = []
+    for system, bend in findings.bends(runs).items():
+        line, tested = lines[system], bend.difference
+        p = "" if tested is None else f"{tested.adjusted_p:.2g}"
+        for of, each, *more in (
+            (f"0 to {line.up_to:.2f}", line, p, bend.applies),
+            *((each.name, each, "", "") for each in bend.ranges),
+        ):
+            interval = f"{each.low:.5f} to {each.high:.5f}"
+            rows.append((system, of, f"{each.auc_drop_per_pls:.5f}", interval, *more))
+    return rows
+
+
+def _predictors(runs: pd.DataFrame) -> list[_Row]:
+    """Return how well each measure predicts the drops."""
+    return [
+        (
+            name,
+            contest.points,
+            each.measure,
+            *(
+                text
+                for share in (each.explained, each.ranked)
+                for text in (f"{share.mean:.2f}", f"{share.low:.2f} to {share.high:.2f}")
+            ),
+        )
+        for name, contest in findings.contests(runs).items()
+        for each in contest.predictors
+    ]
+
+
+def _differences(runs: pd.DataFrame) -> list[_Row]:
+    """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
+    policies, servers = compare_all(findings.compared_aucs(runs)), findings.share_differences(runs)
+    return [
+        (
+            what,
+            each.first,
+            each.second,
+            each.spread,
+            *(f"{p:.2g}" for p in (each.p, each.adjusted_p, each.equal_p)),
+            each.verdict,
+        )
+        for what, compared in (("AUC", policies), ("slope", servers))
+        for each in compared
+    ]
+
+
+POINTS: Final = Heads(
+    "Accuracy at each point: means, ± half of the 95 % interval",
+    ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line"),
+    _points,
+)
+SLOPES: Final = Heads(
+    f"AUC drop for each unit of PLS: of points up to {findings.LINEAR_UP_TO:g}, and by range",
+    ("system", "PLS", "AUC drop for each unit", "95 % interval", "p, bend", "which slope applies"),
+    _slopes,
+)
+DIFFERENCES: Final = Heads(
+    f"AUC of policies at the same failures, and slopes by servers hit; equal is within "
+    f"{EQUAL_WITHIN:g}",
+    ("what", "of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict"),
+    _differences,
+)
+PREDICTORS: Final = Heads(
+    "What predicts the AUC drop, 95 % by bootstrap of seeds; the form of change_lost was chosen on "
+    "the planted samples",
+    ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval of ranks"),
+    _predictors,
+)
+TABLES: Final = (POINTS, SLOPES, DIFFERENCES, PREDICTORS)

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +21,18 @@ LEVEL = 0.05
 EQUAL_WITHIN = 0.001
 
 
-@dataclass(frozen=True)
-class PairedDifference:
+class PairedDifference(NamedTuple):
     """Values of `first` less those of `second`, pair by pair.
 
-    `first`, `second`: what is compared. `pairs`: how many. `mean`, `low`, `high`: the mean
-    difference and its 95 % interval by Student's t. `p`: chance of a mean at least so far from 0 if
-    neither is better: see `sign_flip_p`. `adjusted_p`: the same among all comparisons that are made
-    together: see `holm`. `equal_p`: chance of a mean so near 0 if they differ by more than the
-    margin: see `equivalence_p`. Adjusted as well.
+    `first`, `second`: what is compared. `mean`, `low`, `high`: the mean difference and its 95 %
+    interval by Student's t. `p`: chance of a mean at least so far from 0 if neither is better: see
+    `sign_flip_p`. `adjusted_p`: the same among all comparisons that are made together: see `holm`.
+    `equal_p`: chance of a mean so near 0 if they differ by more than the margin: see
+    `equivalence_p`. Adjusted as well.
     """
 
     first: str
     second: str
-    pairs: int
     mean: float
     low: float
     high: float
@@ -59,24 +57,23 @@ class PairedDifference:
             return "different, by less than the margin" if self.is_equal else "different"
         return "equal" if self.is_equal else "undecided"
 
+    @property
+    def spread(self) -> str:
+        """The mean difference and half of its interval."""
+        return f"{self.mean:+.5f} ± {self.mean - self.low:.5f}"
 
-def compare_all(
-    values: dict[str, NDArray[np.float64]], equal_within: float = EQUAL_WITHIN
-) -> list[PairedDifference]:
+
+def compare_all(values: dict[str, NDArray[np.float64]]) -> list[PairedDifference]:
     """Each kind with each behind it; `values` of a kind are in the order of the pairs.
 
     Raises as `compare` does.
     """
     pairs = itertools.combinations(values, 2)
-    return compare([(a, b, values[a] - values[b]) for a, b in pairs], equal_within)
+    return compare([(a, b, values[a] - values[b]) for a, b in pairs])
 
 
-def compare(
-    pairs: Sequence[tuple[str, str, NDArray[np.float64]]], equal_within: float = EQUAL_WITHIN
-) -> list[PairedDifference]:
+def compare(pairs: Sequence[tuple[str, str, NDArray[np.float64]]]) -> list[PairedDifference]:
     """Return the tests of differences, adjusted for their number.
-
-    `equal_within`: how far apart means may be and be equal all the same, in the unit of the values.
 
     Raises
     ------
@@ -84,12 +81,12 @@ def compare(
         For fewer than two pairs, or more than `MOST_PAIRS`.
     """
     chances = [sign_flip_p(differences) for _, _, differences in pairs]
-    equal = [equivalence_p(differences, equal_within) for _, _, differences in pairs]
+    equal = [equivalence_p(differences, EQUAL_WITHIN) for _, _, differences in pairs]
     found = []
     tests = zip(pairs, chances, holm(chances), holm(equal), strict=True)
     for (first, second, differences), p, adjusted_p, equal_p in tests:
         mean, half = float(differences.mean()), float(half_width(differences))
-        interval = differences.size, mean, mean - half, mean + half
+        interval = mean, mean - half, mean + half
         found.append(PairedDifference(first, second, *interval, p, adjusted_p, equal_p))
     return found
 

@@ -1,19 +1,17 @@
 """The measure of loss that foretells the drop of AUC: PLS, lost updates, or lost change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.runs.selection.words import listed
+from cprsim.runs.summaries import Mean
+from cprsim.trainer.studies.slope import Floats
 
-Floats = NDArray[np.float64]
 #: Of the bootstrap: resamples of the seeds, and the seed of these.
 _RESAMPLES: Final = 2000
 _SEED: Final = 0
-_ENDS: Final = (0.025, 0.975)
 #: Of fewer seeds a bootstrap has too few samples that differ to show which measure is best: of two
 #: that are equally good it names one far more often than in one case of twenty.
 _FEWEST: Final = 5
@@ -21,28 +19,21 @@ _FEWEST: Final = 5
 _TIED: Final = 0.01
 
 
-@dataclass(frozen=True)
-class Predictor:
+class Predictor(NamedTuple):
     """The quality with which a measure foretells the drop of AUC.
 
-    `measure`: its column in the table of runs. `explained`, `explained_low`, `explained_high`:
-    share of the variance of the drops that one line through the origin explains, the same for all
-    policies, and the 95 % interval of that; below 0 where their mean explains more. `ranked`,
-    `ranked_low`, `ranked_high`: Spearman's rank correlation with the drops, and its 95 % interval;
-    0 where the measure is the same everywhere.
+    `measure`: its column in the table of runs. `explained`: share of the variance of the drops that
+    one line through the origin explains, the same for all policies; below 0 where their mean
+    explains more. `ranked`: Spearman's rank correlation with the drops; 0 where the measure is the
+    same everywhere.
     """
 
     measure: str
-    explained: float
-    explained_low: float
-    explained_high: float
-    ranked: float
-    ranked_low: float
-    ranked_high: float
+    explained: Mean
+    ranked: Mean
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """Measures that are held against the same drops.
 
     `points`: how many drops. `predictors`: all that took part. `explain`, `rank`: measures that
@@ -55,6 +46,16 @@ class Contest:
     explain: tuple[str, ...]
     rank: tuple[str, ...]
 
+    @property
+    def best(self) -> str:
+        """The best measure, and its quality, in a clause."""
+        explained = {each.measure: each.explained.mean for each in self.predictors}
+        ranked = {each.measure: each.ranked.mean for each in self.predictors}
+        return (
+            f"{_named(self.explain, explained, 'explains most of it', 'explains any of it')}, "
+            f"{_named(self.rank, ranked, 'ranks it best', 'ranks it')}"
+        )
+
 
 def contest(measures: Mapping[str, Floats], drops: Floats) -> Contest:
     """Hold measures against drops, all of shape (seeds, points).
@@ -66,43 +67,23 @@ def contest(measures: Mapping[str, Floats], drops: Floats) -> Contest:
     all measures, so that these are compared by their differences in each sample. With fewer than
     five seeds none is named the best.
     """
-    seeds = drops.shape[0]
+    seeds, points = drops.shape
     samples = np.random.default_rng(_SEED).integers(seeds, size=(_RESAMPLES, seeds))
-    everything = np.concatenate([np.arange(seeds)[np.newaxis], samples])
-    mean_drops = _means(drops, everything)
-    explained, ranked = {}, {}
-    for name, each in measures.items():
-        means = _means(each, everything)
-        explained[name] = explained_share(means, mean_drops)
-        ranked[name] = rank_correlation(means, mean_drops)
-    predictors = [
-        Predictor(name, *_interval(explained[name]), *_interval(ranked[name])) for name in measures
-    ]
-    if seeds < _FEWEST:
-        return Contest(drops.shape[1], tuple(predictors), tuple(measures), tuple(measures))
-    return Contest(drops.shape[1], tuple(predictors), _leading(explained), _leading(ranked))
 
+    def means(values: Floats) -> Floats:
+        """Return those of all seeds, then of each sample, which one by one take little memory."""
+        return np.array([values[each].mean(axis=0) for each in (np.arange(seeds), *samples)])
 
-def told(found: Contest) -> str:
-    """Return the best measure, and its quality, in a clause."""
-    explained = {each.measure: each.explained for each in found.predictors}
-    ranked = {each.measure: each.ranked for each in found.predictors}
-    return (
-        f"{_best(found.explain, explained, 'explains most of it', 'explains any of it')}, "
-        f"{_best(found.rank, ranked, 'ranks it best', 'ranks it')}"
+    mean_drops = means(drops)
+    of = {name: means(each) for name, each in measures.items()}
+    explained = {name: explained_share(each, mean_drops) for name, each in of.items()}
+    ranked = {name: rank_correlation(each, mean_drops) for name, each in of.items()}
+    predictors = tuple(
+        Predictor(name, _interval(explained[name]), _interval(ranked[name])) for name in of
     )
-
-
-def _best(names: tuple[str, ...], values: Mapping[str, float], does: str, none: str) -> str:
-    if len(names) > 1:
-        return f"undecided which of {listed(names)} {does}"
-    return f"{names[0]} {does} ({values[names[0]]:.2f})" if names else f"none {none}"
-
-
-def _means(values: Floats, samples: NDArray[np.int64]) -> Floats:
-    """Return the means of each sample of seeds, shape (samples, points)."""
-    # A sample at a time takes little memory.
-    return np.array([values[each].mean(axis=0) for each in samples])
+    if seeds < _FEWEST:
+        return Contest(points, predictors, tuple(of), tuple(of))
+    return Contest(points, predictors, _leading(explained), _leading(ranked))
 
 
 def explained_share(measure: Floats, drops: Floats) -> Floats:
@@ -126,9 +107,8 @@ def rank_correlation(measure: Floats, drops: Floats) -> Floats:
 
     largest = np.abs(measure).max(axis=-1, keepdims=True)
     steps = np.round(measure / np.where(largest > 0, largest, 1) / _TIED)
-    first, second = rankdata(steps, axis=-1), rankdata(drops, axis=-1)
-    first -= first.mean(axis=-1, keepdims=True)
-    second -= second.mean(axis=-1, keepdims=True)
+    ranks = (rankdata(each, axis=-1) for each in (steps, drops))
+    first, second = (each - each.mean(axis=-1, keepdims=True) for each in ranks)
     scale = np.sqrt(np.square(first).sum(axis=-1) * np.square(second).sum(axis=-1))
     found: Floats = np.divide(
         (first * second).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0
@@ -136,16 +116,22 @@ def rank_correlation(measure: Floats, drops: Floats) -> Floats:
     return found
 
 
-def _interval(values: Floats) -> tuple[float, float, float]:
+def _interval(values: Floats) -> Mean:
     """Return the first value, and the interval by the samples after it."""
-    low, high = np.quantile(values[1:], _ENDS)
-    return float(values[0]), float(low), float(high)
+    low, high = np.quantile(values[1:], (0.025, 0.975))
+    return Mean(float(values[0]), float(low), float(high))
 
 
 def _leading(values: Mapping[str, Floats]) -> tuple[str, ...]:
     """The largest, and those that it isn't shown to be larger than; of those above 0 alone."""
-    sound = {name: each for name, each in values.items() if _interval(each)[1] > 0}
+    sound = {name: each for name, each in values.items() if _interval(each).low > 0}
     if not sound:
         return ()
     leader = max(sound, key=lambda name: sound[name][0])
-    return tuple(name for name in sound if _interval(sound[leader] - sound[name])[1] <= 0)
+    return tuple(name for name in sound if _interval(sound[leader] - sound[name]).low <= 0)
+
+
+def _named(names: tuple[str, ...], values: Mapping[str, float], does: str, none: str) -> str:
+    if len(names) > 1:
+        return f"undecided which of {listed(names)} {does}"
+    return f"{names[0]} {does} ({values[names[0]]:.2f})" if names else f"none {none}"

@@ -1,9 +1,8 @@
 """The fall of AUC with the portion of lost samples: a line through the origin, that may bend."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +11,15 @@ from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
 
 Floats: TypeAlias = NDArray[np.float64]
-#: A line that does not bend.
-ONE_RANGE: Final = (0.0,)
 #: Where the line may bend. Chosen: CPR's targets (0.02 to 0.1) and what a few failures cost lie
 #: below the first, what the policies are compared at above the last.
 RANGE_STARTS: Final = (0.3, 0.8)
 
 
-@dataclass(frozen=True)
-class Slope:
+class Slope(NamedTuple):
     """AUC lost for each further unit of PLS between `above` and `up_to`, with its 95 % interval.
 
-    `up_to`: at the last range the largest mean PLS of the points that it was fitted to, of which
-    there are so many `points`.
+    `up_to`: at the last range the largest mean PLS of the points that it was fitted to.
     """
 
     above: float
@@ -32,7 +27,6 @@ class Slope:
     auc_drop_per_pls: float
     low: float
     high: float
-    points: int
 
     @property
     def name(self) -> str:
@@ -40,7 +34,7 @@ class Slope:
         return f"{self.above:g} to {self.up_to:.3g}"
 
 
-def fit_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE) -> list[Slope]:
+def fit_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = (0.0,)) -> list[Slope]:
     """Return the slope of each range; arguments as those of `seed_slopes`, which raises.
 
     Points of one seed share its run without failures, and so aren't independent; seeds are. So the
@@ -50,12 +44,12 @@ def fit_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE) 
     means, halves = by_seed.mean(axis=0), half_width(np.ascontiguousarray(by_seed.T))
     ends = (*starts[1:], float(pls.mean(axis=0).max()))
     return [
-        Slope(start, end, float(mean), float(mean - half), float(mean + half), pls.shape[1])
+        Slope(start, end, float(mean), float(mean - half), float(mean + half))
         for start, end, mean, half in zip(starts, ends, means, halves, strict=True)
     ]
 
 
-def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE) -> Floats:
+def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = (0.0,)) -> Floats:
     """Return slopes of each seed, shape (seeds, ranges), by least squares.
 
     Without lost samples nothing is lost, so the line goes through the origin; it is continuous, and
@@ -63,7 +57,7 @@ def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE)
 
     `pls`, `drops`: shape (seeds, points): of a seed's run at a point the portion of lost samples,
     and the AUC of that seed's run without failures less its own. `starts`: of the ranges, 0 first,
-    as `measured_ranges` has them, so that the slopes can be distinguished.
+    as `measured_ranges` has them, so that the slopes can be distinguished; by default one range.
 
     Raises
     ------
@@ -78,19 +72,15 @@ def seed_slopes(pls: Floats, drops: Floats, starts: Sequence[float] = ONE_RANGE)
     return np.array([np.linalg.lstsq(a, b)[0] for a, b in parts])
 
 
-def measured_ranges(pls: Floats, starts: Sequence[float] = RANGE_STARTS) -> tuple[float, ...]:
+def measured_ranges(pls: Floats) -> tuple[float, ...]:
     """The starts of ranges, 0 first, in each of which a point has its mean PLS.
 
     Where none has, the range extends into the next one, or into that before it if it is the last.
     So it does where the points of some seed can't distinguish the slopes. `pls`: see `seed_slopes`.
     """
-    means, edges = pls.mean(axis=0), [0.0, *starts, np.inf]
-    empty = [
-        number
-        for number, (start, end) in enumerate(pairwise(edges))
-        if not ((means > start) & (means <= end)).any()
-    ]
-    for number in reversed(empty):
+    means, edges = pls.mean(axis=0), [0.0, *RANGE_STARTS, np.inf]
+    filled = [((means > start) & (means <= end)).any() for start, end in pairwise(edges)]
+    for number in reversed(np.flatnonzero(np.logical_not(filled))):
         if len(edges) > 2:
             del edges[number + 1 if number + 2 < len(edges) else number]
     while len(edges) > 2 and np.linalg.matrix_rank(_parts(pls, edges[:-1])).min() < len(edges) - 1:

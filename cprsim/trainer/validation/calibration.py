@@ -49,14 +49,6 @@ class Calibration:
     load_trainer_s: float = 0.0
     rows: float | None = None
 
-    def told(self) -> dict[str, float]:
-        """Return the measured times that are not 0, s, by name."""
-        return {
-            name.removesuffix("_s").replace("_", " "): value
-            for name, value in vars(self).items()
-            if name != "rows" and value
-        }
-
 
 def kinds(hits: Iterable[Hit]) -> list[int]:
     """Return the numbers of servers that fail at once, each once; 0 if only the trainer does."""
@@ -85,7 +77,7 @@ def at_interval(policy: Mapping[str, Any], plan: Plan, period_s: float) -> dict[
 class Rehearsal:
     """A short job of one policy, saving as often as its plan, with failures of all kinds of a job.
 
-    `hits`: the job's failures.
+    `hits`: the job's failures. `steps`: of the rehearsal. `ran`: what came of each repeat.
     """
 
     def __init__(
@@ -101,8 +93,8 @@ class Rehearsal:
         self._step_s = scenario.job.useful_time_s / section.data(scenario, seed=0).steps
         period = period_of(plan, self._step_s) or 0
         self._between = max(min(2 * period + 1, _MOST_BETWEEN), _FEWEST_BETWEEN)
-        #: Of the job.
         self.steps = max(_STRIKES * self._between, _SAVES * period) + 1
+        self.ran: list[Trained] = []
         mapping = scenario.mapping()
         mapping["job"] |= {
             "useful_time": f"{self.steps * self._step_s!r} s",
@@ -124,8 +116,8 @@ class Rehearsal:
             found.append(Hit(servers, () if servers else (0,)))
         return found
 
-    def carry_out(self, progress: Progress | None = None) -> Trained:
-        """Carry it out once, on the samples of seed 0. `progress`: as in `train`.
+    def carry_out(self, progress: Progress | None = None) -> None:
+        """Carry it out once more, on the samples of seed 0. `progress`: as in `train`.
 
         Raises
         ------
@@ -141,22 +133,24 @@ class Rehearsal:
                 "spoils it; try again on a quieter machine, or give them longer, e.g. "
                 'answer = "10 s" in [trainer]'
             )
-        return ran
+        self.ran.append(ran)
 
-    def measured(self, ran: Sequence[Trained]) -> Calibration:
+    def measured(self) -> Calibration:
         """Return the measurements of all repeats."""
+        steps_s = [(run.seconds["train"] + run.seconds["lost"]) / run.executed for run in self.ran]
+        rows = None
+        if self.plan.tracking is not None:  # of the server that saves most of them
+            rows = max(map(fmean, self.ran[0].saved_rows.values()), default=0.0)
         return Calibration(
-            step_s=median(
-                (run.seconds["train"] + run.seconds["lost"]) / run.executed for run in ran
-            ),
-            save_s=median(self._save_s(run) for run in ran),
-            load_s=self._of_failures(ran, "load", [hit for hit in self._hits if hit.servers]),
-            reschedule_s=self._of_failures(ran, "reschedule", self._hits),
-            detect_s=self._of_failures(ran, "detect", self._hits),
+            step_s=median(steps_s),
+            save_s=median(self._save_s(run) for run in self.ran),
+            load_s=self._of_failures("load", [hit for hit in self._hits if hit.servers]),
+            reschedule_s=self._of_failures("reschedule", self._hits),
+            detect_s=self._of_failures("detect", self._hits),
             load_trainer_s=self._of_failures(
-                ran, "load", [hit for hit in self._hits if not hit.servers]
+                "load", [hit for hit in self._hits if not hit.servers]
             ),
-            rows=_rows(ran[0]) if self.plan.tracking is not None else None,
+            rows=rows,
         )
 
     def _save_s(self, run: Trained) -> float:
@@ -166,10 +160,10 @@ class Rehearsal:
             return 0.0
         return fmean(took_s) if self.plan.tracking is not None else median(took_s)
 
-    def _of_failures(self, ran: Sequence[Trained], cause: str, hits: Sequence[Hit]) -> float:
+    def _of_failures(self, cause: str, hits: Sequence[Hit]) -> float:
         """The mean over failures like these, of each kind the median."""
         took_s: dict[int, list[float]] = {}
-        for run in ran:
+        for run in self.ran:
             for hit, seconds in zip(self._struck, _recoveries(run), strict=False):
                 took_s.setdefault(len(hit.servers), []).append(seconds[cause])
         each_s = {kind: median(of_kind) for kind, of_kind in took_s.items()}
@@ -189,11 +183,6 @@ def _recoveries(run: Trained) -> list[Counter[str]]:
             found[-1][span.cause] += span.lasted_s  # type: ignore[assignment]
         recovering &= span.cause != "train"
     return found
-
-
-def _rows(run: Trained) -> float:
-    """Chosen rows of a save on the server that saves most of them, on average."""
-    return max(map(fmean, run.saved_rows.values()), default=0.0)
 
 
 def of_job(scenario: Scenario, seed: int) -> list[Hit]:

@@ -16,8 +16,8 @@ from cprsim.trainer.validation.predicted import COUNTS, OVERHEAD, Prediction, qu
 SUM_SHARE = 0.20
 #: Largest error of a cause: the larger of a share and so many seconds.
 CAUSE_SHARE, CAUSE_S = 0.25, 0.05
-#: Largest error of updates lost, as a share; counts have to agree.
-_UPDATES_SHARE = 0.05
+#: Largest error of updates lost, as a share; other counts have to agree.
+_UPDATES, _UPDATES_SHARE = "updates_lost", 0.05
 #: Digits of a distance; the rest is rounding.
 _DIGITS = 12
 
@@ -34,11 +34,6 @@ class Load(NamedTuple):
     members: int
 
     @property
-    def most(self) -> float:
-        """The larger load."""
-        return max(self.before, self.during)
-
-    @property
     def too_much(self) -> bool:
         """True if other processes must have used the cores as well."""
         return self.before > self.cores or self.during > max(self.cores, self.members)
@@ -47,15 +42,18 @@ class Load(NamedTuple):
 class Comparison(NamedTuple):
     """A quantity, predicted and measured: seconds of a cause or of all overhead, or a count.
 
-    `bound`: its largest error; 0 if it has to agree. `noise`: the largest of the repeats less the
-    smallest.
+    `noise`: the largest of the repeats less the smallest.
     """
 
     what: str
     predicted: float
     measured: float
-    bound: float
     noise: float = 0.0
+
+    @property
+    def is_time(self) -> bool:
+        """True if it is in seconds."""
+        return self.what in (*CAUSES, OVERHEAD)
 
     @property
     def off(self) -> float:
@@ -64,8 +62,14 @@ class Comparison(NamedTuple):
 
     @property
     def within(self) -> bool:
-        """True if the error is within its bound."""
-        return abs(self.off) <= self.bound + 1e-9 * abs(self.measured)
+        """True if the error is within its bound; counts other than of updates have to agree."""
+        if self.what == OVERHEAD:
+            bound = SUM_SHARE * self.measured
+        elif self.is_time:
+            bound = max(CAUSE_SHARE * self.measured, CAUSE_S)
+        else:
+            bound = _UPDATES_SHARE * self.measured if self.what == _UPDATES else 0.0
+        return abs(self.off) <= bound + 1e-9 * abs(self.measured)
 
     @property
     def label(self) -> str:
@@ -84,8 +88,12 @@ class Comparison(NamedTuple):
         """The distance for a verdict: in percent, or in the unit if 0 was measured."""
         if self.measured:
             return f"off by {self.percent()} %"
-        seconds = self.what in (*CAUSES, OVERHEAD)
-        return f"off by {_signed(self.off) if seconds else f'{self.off:+.2g}'}"
+        return f"off by {self.signed if self.is_time else f'{self.off:+.2g}'}"
+
+    @property
+    def signed(self) -> str:
+        """The distance of a time, with its sign."""
+        return f"{'+' * (self.off > 0)}{format_duration(self.off)}"
 
 
 @dataclass(frozen=True)
@@ -103,12 +111,12 @@ class Compared:
 
     def seconds(self) -> list[Comparison]:
         """Return each cause that took time, and the sum of those of overhead, s."""
-        told = [self._all[cause] for cause in CAUSES]
-        return [*(row for row in told if row.predicted or row.measured), self._all[OVERHEAD]]
+        times = (row for row in self._rows if row.is_time)
+        return [row for row in times if row.predicted or row.measured or row.what == OVERHEAD]
 
     def counts(self) -> list[Comparison]:
         """Return the quantities that are no time; of runs that differ, the one farthest off."""
-        return [row for what, row in self._all.items() if what not in (*CAUSES, OVERHEAD)]
+        return [row for row in self._rows if not row.is_time]
 
     def sums(self) -> list[float]:
         """Return the overhead of each run without silent members, s."""
@@ -118,16 +126,17 @@ class Compared:
         """Return the result in words; on a busy machine it leaves seconds out."""
         off = [row for row in self.counts() if not row.within]
         counts = "; ".join(f"{row.label} {row.shown}" for row in off)
-        if all(row.bound for row in off):  # but for updates lost, which are no count
+        if all(row.what == _UPDATES for row in off):
             counts = "; ".join(filter(None, ["counts exact", counts]))
         if load.too_much:
+            most = max(load.before, load.during)
             return (
-                f"{counts}; no verdict on seconds, for the load was {load.most:.1f} on "
+                f"{counts}; no verdict on seconds, for the load was {most:.1f} on "
                 f"{load.cores} cores: try again on a quieter machine"
             )
         *causes, overhead = self.seconds()
         wide = "; ".join(
-            f"{row.label} {row.shown} ({_signed(row.off)})"
+            f"{row.label} {row.shown} ({row.signed})"
             for row in causes
             if row.what in OVERHEAD_CAUSES and not row.within
         )
@@ -139,16 +148,15 @@ class Compared:
 
     def document(self) -> dict[str, Any]:
         """Return its part of `cprsim validate --json`."""
-
-        def pair(row: Comparison) -> dict[str, float]:
-            return {"predicted": row.predicted, "measured": row.measured}
-
+        pairs = {
+            row.what: {"predicted": row.predicted, "measured": row.measured} for row in self._rows
+        }
         return {
             **self.prediction.document(),
-            "measured": {cause: self._all[cause].measured for cause in CAUSES},
+            "measured": {cause: pairs[cause]["measured"] for cause in CAUSES},
             "noise_s": {row.what: row.noise for row in self.seconds()},
-            "overhead_s": pair(self._all[OVERHEAD]),
-            **{row.what: pair(row) for row in self.counts()},
+            "overhead_s": pairs[OVERHEAD],
+            **{row.what: pairs[row.what] for row in self.counts()},
             "silent": self.silent,
         }
 
@@ -163,24 +171,12 @@ class Compared:
         return found
 
     @cached_property
-    def _all(self) -> dict[str, Comparison]:
-        return {
-            what: _compared(what, predicted, [of[what] for of in self._measured])
-            for what, predicted in self.prediction.quantities.items()
-        }
-
-
-def _compared(what: str, predicted: float, each: Sequence[float]) -> Comparison:
-    if what in (*CAUSES, OVERHEAD):
-        measured = median(each)
-        bound = SUM_SHARE * measured
-        if what != OVERHEAD:
-            bound = max(CAUSE_SHARE * measured, CAUSE_S)
-    else:
-        measured = max(each, key=lambda value: abs(value - predicted))
-        bound = _UPDATES_SHARE * measured if what == "updates_lost" else 0.0
-    return Comparison(what, predicted, measured, bound, max(each) - min(each))
-
-
-def _signed(seconds: float) -> str:
-    return f"{'+' * (seconds > 0)}{format_duration(seconds)}"
+    def _rows(self) -> list[Comparison]:
+        found = []
+        for what, predicted in self.prediction.quantities.items():
+            each = [of[what] for of in self._measured]
+            is_time = what in (*CAUSES, OVERHEAD)
+            farthest = max(each, key=lambda value: abs(value - predicted))
+            measured = median(each) if is_time else farthest
+            found.append(Comparison(what, predicted, measured, max(each) - min(each)))
+        return found

@@ -1,8 +1,6 @@
 """The model and the rows of a run in one process, without processes and seconds."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 from torch.nn import functional
@@ -28,19 +26,17 @@ class InProcess:
 
     def __init__(self, data: Data, section: TrainerSection, servers: int, seed: int) -> None:
         spec = ModelSpec(data, section, servers, seed)
-        self._data, self._dim, self.placement = data, spec.dim, spec.placement
+        self._data, self.placement = data, spec.placement
         self.shards, self.model = [spec.shard(each) for each in range(servers)], spec.model()
 
     def step(self, number: int) -> list[Updates]:
         """Train on a batch of the samples; what that did on each server."""
-        dense, sparse, labels = self._data.batch(number)
-        uses = Uses(self.placement, sparse)
+        batch = self._data.batch(number)
+        uses = Uses(self.placement, batch.sparse)
         ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
         parts = list(zip(self.shards, uses.parts, strict=True))
         rows = torch.cat([shard.lookup(ids[part]) for shard, part in parts])
-        looked = uses.spread(rows).view(*sparse.shape, self._dim)
-        of_uses = self.model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
-        gradients = uses.collect(of_uses.reshape(-1, self._dim))
+        gradients = self.model.learn(batch, uses, rows)
         for shard, part in parts:
             shard.update(ids[part], gradients[part])
         return [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
@@ -53,24 +49,17 @@ def gradient_directions(data: Data, section: TrainerSection) -> int | None:
     their own. The square of the cosine between two independent normal gradients in n directions is
     1 / n on average, and its mean is taken over each gradient of a row and the one before it.
     """
-    with _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as members have: more would only spin for cores that others use
+    try:
         sums = [_squared_cosines(data, InProcess(data, section, 1, seed)) for seed in _MODELS]
+    finally:
+        torch.set_num_threads(threads)
     sound = [each for each in sums if 0 < each[0] < math.inf]  # not of models that diverge
     if not sound:
         return None
     squares, pairs = map(math.fsum, zip(*sound, strict=True))
     return min(max(round(pairs / squares), 1), data.tables[0].dim, MOST_DIRECTIONS)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Use one thread, as members do: more would only spin for cores that others use."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _squared_cosines(data: Data, run: InProcess) -> tuple[float, int]:

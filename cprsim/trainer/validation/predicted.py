@@ -3,7 +3,7 @@
 Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
 intervals, failures and rows are the scenario's own.
 
-Failures are pinned to steps, on a clock on which only training takes time (`FailureClock`). A
+Failures are pinned to steps, on a clock on which only training takes time (`Strikes`). A
 simulator strikes on the wall clock, on which saves, loads and replacements take time too, other
 times under each policy. So each failure is put at the instant at which the simulated job has
 trained as many steps.
@@ -17,12 +17,10 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
-from cprsim.contract.needs import needs_of
 from cprsim.errors import ScenarioError
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import AbsoluteTimeline, Cursor
@@ -32,7 +30,7 @@ from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.model import Placement
-from cprsim.trainer.lab.strikes import FailureClock
+from cprsim.trainer.lab.strikes import step_of
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
 from cprsim.trainer.validation.calibration import (
@@ -70,18 +68,17 @@ def pinned(
     up. `cursor_step_s`: time of a step on that clock, s.
     """
     executed = 0
-    times = FailureClock(lambda: executed, cursor_step_s)
     kills: list[Kill] = []
     timeline = AbsoluteTimeline([], [])
     while cursor.next_s < math.inf:
-        due = executed + int(times.steps_until(cursor.next_s))
+        due = max(step_of(cursor.next_s, cursor_step_s), executed)
         spans = _Spans()
         play_against(scenario, policy, timeline, spans)
         at_s = spans.instant(due, step_s, timeline.times_s[-1] if kills else 0.0)
         if at_s is None:
             break
         executed = due
-        now_s = max(times.now_s(), cursor.next_s)
+        now_s = max(executed * cursor_step_s, cursor.next_s)
         kills.append(Kill(executed, cursor.strike()))
         timeline = AbsoluteTimeline([*timeline.times_s, at_s], [each.hit for each in kills])
         cursor.replace(kills[-1].hit, now_s)
@@ -185,7 +182,7 @@ def is_predictable(plan: Plan, hits: Sequence[Hit] = (ONE_SERVER,)) -> bool:
 
     `hits`: who fails at once.
     """
-    if LAB.lacks(needs_of(plan)) or len(plan.schedules) != 1:
+    if LAB.lacks(plan) or len(plan.schedules) != 1:
         return False
     if plan.schedules[0].save.blocking:
         return True
@@ -241,49 +238,26 @@ def predict(
     by_change = any(plan.tracking and plan.tracking.tracker == "scar" for plan in plans.values())
     directions = gradient_directions(data, section) if by_change else None
     found = {}
+    nominal_s = scenario.job.useful_time_s / data.steps
     for name, plan in plans.items():
-        own = {name: calibrations[name]}
-        played = calibrated(scenario, {name: plan}, data, own, directions)
-        found[name] = _prediction(scenario, played, name, plan, own[name], data, seed)
+        calibration = calibrations[name]
+        played = calibrated(scenario, {name: plan}, data, calibrations, directions)
+        cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
+        kills, timeline = pinned(played, name, calibration.step_s, cursor, nominal_s)
+        ledger = play_against(played, name, timeline)
+        seconds = {cause: getattr(ledger, cause) for cause in CAUSES}
+        if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
+            alone = sum(not kill.hit.servers for kill in kills)
+            seconds["load"] += alone * calibration.load_trainer_s
+        counts = {what: getattr(ledger, what) for what in COUNTS}
+        found[name] = Prediction(
+            system=played.policies[name].system,
+            period=period_of(plan, nominal_s),
+            kills=kills,
+            quantities=quantities(seconds, counts, round(ledger.lost / calibration.step_s)),
+        )
     together = calibrated(scenario, plans, data, calibrations, directions)
     return Predicted(together, seed, calibrations, found)
-
-
-def _prediction(
-    scenario: Scenario,
-    modelled: Scenario,
-    name: str,
-    plan: Plan,
-    calibration: Calibration,
-    data: Data,
-    seed: int,
-) -> Prediction:
-    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
-    cursor = cursor_of(scenario.failure_model.timeline(seed, 0))
-    kills, timeline = pinned(modelled, name, step_s, cursor, nominal_s)
-    ledger = play_against(modelled, name, timeline)
-    seconds = {cause: getattr(ledger, cause) for cause in CAUSES}
-    if plan.recover(lost(1)).rollback != "all":  # then only the trainer loads, its dense part
-        alone = sum(not kill.hit.servers for kill in kills)
-        seconds["load"] += alone * calibration.load_trainer_s
-    counts = {what: getattr(ledger, what) for what in COUNTS}
-    return Prediction(
-        system=modelled.policies[name].system,
-        period=period_of(plan, nominal_s),
-        kills=kills,
-        quantities=quantities(seconds, counts, round(ledger.lost / step_s)),
-    )
-
-
-def updates_by_server(data: Data, servers: int) -> NDArray[np.float64]:
-    """Updates of each table that each server gets in the first samples, (tables, servers)."""
-    placement = Placement(tuple(table.rows for table in data.tables), servers)
-    counts = np.zeros((len(data.tables), servers))
-    for step in range(min(_LOOKED_AT, data.steps)):
-        on = placement.ids(data.batch(step).sparse) % servers
-        for table, of_table in enumerate(on.T):
-            counts[table] += np.bincount(of_table, minlength=servers)
-    return counts
 
 
 def calibrated(
@@ -306,7 +280,7 @@ def calibrated(
     mapping = scenario.mapping()
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
-    updates = updates_by_server(data, servers)
+    updates = Placement.of(data, servers).updates(data, min(_LOOKED_AT, steps))
     shares = updates.sum(axis=0) / updates.sum()
     mapping["cluster"] |= {"spares": 0, "updates": shares.tolist()}
     if scenario.model is not None and scenario.model.tables is not None:
@@ -330,22 +304,20 @@ def calibrated(
 
 def _costs(plans: Mapping[str, Plan], of: Mapping[str, Calibration]) -> dict[str, float]:
     """The block `[costs]`, s."""
-    whole = [
-        of[name].save_s
-        for name, plan in plans.items()
-        if plan.schedules[0].save.blocking and plan.tracking is None
-    ]
-    costs_s = {"save": fmean(whole) if whole else 0.0}
+    saves: list[float] = []
     loads: dict[str, list[float]] = {"load_full": [], "load_partial": []}
     for name, plan in plans.items():
+        if plan.schedules[0].save.blocking and plan.tracking is None:
+            saves.append(of[name].save_s)
         full = plan.recover(lost(1)).rollback == "all"
         loads["load_full" if full else "load_partial"].append(of[name].load_s)
     every = [load_s for each in loads.values() for load_s in each]
-    for name, loads_s in loads.items():
-        costs_s[name] = fmean(loads_s or every)
-    costs_s["reschedule"] = fmean(each.reschedule_s for each in of.values())
-    costs_s["detect"] = fmean(each.detect_s for each in of.values())
-    return costs_s
+    return {
+        "save": fmean(saves) if saves else 0.0,
+        **{name: fmean(loads_s or every) for name, loads_s in loads.items()},
+        "reschedule": fmean(each.reschedule_s for each in of.values()),
+        "detect": fmean(each.detect_s for each in of.values()),
+    }
 
 
 def _of_saves(

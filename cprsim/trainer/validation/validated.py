@@ -25,9 +25,6 @@ from cprsim.trainer.validation.predicted import (
     predict,
 )
 
-#: Called with the predictions, before anything is trained.
-Announce = Callable[[Predicted], None]
-
 
 class Validation:
     """Real runs of a scenario compared with their predictions, step by step.
@@ -36,22 +33,13 @@ class Validation:
     turns over a longer time see many of its paces. So several validations are rehearsed in turns,
     then predicted, then trained in turns.
 
-    Parameters
-    ----------
-    scenario, section
-        As for `train`; failures have to be pinned to steps.
-    policies
-        Names of the scenario's policies; by default all that can be predicted.
-    seed, progress
-        As for `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are
-        those of all runs, rehearsals included.
-    repeats
-        How often each policy is going to be rehearsed, and then trained.
+    `scenario`, `section`: as for `train`; failures have to be pinned to steps. `policies`: names of
+    the scenario's policies; by default all that can be predicted. `seed`, `progress`: as for
+    `train`, the seed of what is trained (rehearsals are on samples of seed 0); steps are those of
+    all runs, rehearsals included. `repeats`: how often each policy is going to be rehearsed, and
+    then trained.
 
-    Attributes
-    ----------
-    left_out
-        Policies that can't be predicted yet, if `policies` was not given.
+    `left_out`: policies that can't be predicted yet, if `policies` was not given.
 
     Raises
     ------
@@ -69,9 +57,10 @@ class Validation:
         repeats: int = 1,
     ) -> None:
         plans, hits = scenario.plans_of(policies), of_job(scenario, seed)
-        self.left_out = [name for name, plan in plans.items() if not is_predictable(plan, hits)]
-        if policies is None and len(self.left_out) < len(plans):
-            plans = {name: plan for name, plan in plans.items() if name not in self.left_out}
+        able = {name: plan for name, plan in plans.items() if is_predictable(plan, hits)}
+        self.left_out = [name for name in plans if name not in able]
+        if policies is None and able:
+            plans = able
         check_predictable(section, plans, hits)
         check_fits(scenario, section)
         self._scenario, self._section, self._seed = scenario, section, seed
@@ -79,31 +68,28 @@ class Validation:
         self._rehearsals = {
             name: Rehearsal(scenario, section, name, plan, hits) for name, plan in plans.items()
         }
-        self._rehearsed = {name: list[Trained]() for name in plans}
         self._runs = {name: list[Trained]() for name in plans}
         once = sum(each.steps for each in self._rehearsals.values()) + self._steps * len(plans)
         self._total = once * repeats
-        self._loads = [_load()]
+        self._loads = [os.getloadavg()[0]]
 
     def rehearse(self) -> None:
         """Rehearse each policy once."""
-        for name, each in self._rehearsals.items():
-            self._rehearsed[name].append(each.carry_out(self._report))
+        for each in self._rehearsals.values():
+            each.carry_out(self._report)
             self._done += each.steps
 
     @cached_property
     def predicted(self) -> Predicted:
         """The predictions, by all rehearsals before the first use of this."""
-        calibrations = {
-            name: each.measured(self._rehearsed[name]) for name, each in self._rehearsals.items()
-        }
+        calibrations = {name: each.measured() for name, each in self._rehearsals.items()}
         return predict(self._scenario, self._section, list(self._runs), calibrations, self._seed)
 
     def train(self) -> None:
         """Train under each policy once."""
         for name, ran in self._runs.items():
             ran.append(train(self._scenario, self._section, name, self._seed, self._report))
-            self._loads.append(_load())
+            self._loads.append(os.getloadavg()[0])
             self._done += self._steps
 
     @property
@@ -113,7 +99,7 @@ class Validation:
 
     @property
     def load(self) -> Load:
-        """The load of the machine."""
+        """The load of the machine: processes that run or wait for a core, means of a minute."""
         before, *meanwhile = self._loads
         members = self._scenario.cluster.parameter_servers + 2  # the trainer, and the coordinator
         return Load(before, max(meanwhile), processors(), members)
@@ -149,7 +135,7 @@ def validate(
     seed: int = 0,
     progress: Progress | None = None,
     repeats: int = 1,
-    announce: Announce | None = None,
+    announce: Callable[[Predicted], None] = lambda _: None,
 ) -> Validation:
     """Predict real runs, call `announce` with the predictions, and do the runs.
 
@@ -160,14 +146,7 @@ def validate(
     found = Validation(scenario, section, policies, seed, progress, repeats)
     for _ in range(repeats):
         found.rehearse()
-    predicted = found.predicted  # before anything is trained
-    if announce is not None:
-        announce(predicted)
+    announce(found.predicted)  # before anything is trained
     for _ in range(repeats):
         found.train()
     return found
-
-
-def _load() -> float:
-    """Return the processes that run or wait for a core, mean of the last minute."""
-    return os.getloadavg()[0]

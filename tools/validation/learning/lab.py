@@ -19,7 +19,7 @@ from cprsim.machine.rules import learning_lost
 from cprsim.trainer.data import Data
 from cprsim.trainer.lab.members import member_seed
 from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
-from cprsim.trainer.scores import auc
+from cprsim.trainer.training import auc
 from tools.counted import SavedRows
 
 Rule = Literal["adagrad", "sgd"]
@@ -156,7 +156,7 @@ def trained(
     priority
         Whether saves are of portions of the most used rows, eight times as often (MFU).
     """
-    placement = Placement(tuple(each.rows for each in data.tables), SERVERS)
+    placement = Placement.of(data, SERVERS)
     of_dense, of_rows = RATES[rule]
     dim, rows_kind, dense_kind = data.tables[0].dim, Shard, Dlrm
     if rule == "sgd":
@@ -170,11 +170,9 @@ def trained(
     )
     pls, saved_at = 0.0, 0
     for step in range(data.steps):
-        dense, sparse, labels = data.batch(step)
-        uses = Uses(placement, sparse)
-        looked = _looked_up(servers, uses, len(data.tables))
-        gradient = model.step(torch.from_numpy(dense), looked, torch.from_numpy(labels))
-        collected = uses.collect(gradient.reshape(-1, dim))
+        batch = data.batch(step)
+        uses = Uses(placement, batch.sparse)
+        collected = model.learn(batch, uses, _looked_up(servers, uses))
         for server, part in zip(servers, uses.parts, strict=True):
             server.update(uses.ids[part], uses.times[part], collected[part])
         done = step + 1
@@ -193,13 +191,10 @@ def trained(
     return _lost(servers, pls, _auc(data, model, servers, placement))
 
 
-def _looked_up(servers: Sequence[_Server], uses: Uses, tables: int) -> Tensor:
-    """Rows of a batch, shape (samples, tables, dim)."""
-    dim = servers[0].shard.weights.shape[1]
-    rows = torch.zeros((len(uses.ids), dim))
-    for server, part in zip(servers, uses.parts, strict=True):
-        rows[part] = server.shard.lookup(torch.from_numpy(uses.ids[part]))
-    return uses.spread(rows).view(-1, tables, dim)
+def _looked_up(servers: Sequence[_Server], uses: Uses) -> Tensor:
+    """Distinct rows of a batch, shape (rows, dim)."""
+    parts = zip(servers, uses.parts, strict=True)
+    return torch.cat([each.shard.lookup(torch.from_numpy(uses.ids[part])) for each, part in parts])
 
 
 def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placement) -> float:
@@ -207,7 +202,7 @@ def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placeme
     for step in range(data.steps, data.steps + data.test_steps):
         dense, sparse, labels = data.batch(step)
         uses = Uses(placement, sparse)
-        looked = _looked_up(servers, uses, len(data.tables))
+        looked = uses.spread(_looked_up(servers, uses)).view(*sparse.shape, -1)
         predicted.append(model.predict(torch.from_numpy(dense), looked).numpy())
         clicks.append(labels)
     return auc(np.concatenate(predicted), np.concatenate(clicks))

@@ -99,8 +99,8 @@ def _shares(
                 values(own, measure, conditions), values(own, "auc_drop", conditions)
             )
             cells.append(
-                f"{predictor.explained:.2f} ({predictor.explained_low:.2f} to "
-                f"{predictor.explained_high:.2f}) [{single:.2f}]"
+                f"{predictor.explained.mean:.2f} ({predictor.explained.low:.2f} to "
+                f"{predictor.explained.high:.2f}) [{single:.2f}]"
             )
         rows.append(tuple(cells))
     return markdown(("measure", *(f"{data}, {_RULES[rule]}" for data, rule in found)), rows)
@@ -132,7 +132,10 @@ def _of_priority(runs: pd.DataFrame) -> str:
 
 def _by_row(found: dict[tuple[str, str], Contest]) -> str:
     by_shard, by_row = (
-        [next(e.explained for e in each.predictors if e.measure == name) for each in found.values()]
+        [
+            next(e.explained.mean for e in each.predictors if e.measure == name)
+            for each in found.values()
+        ]
         for name in ("learning_lost", "learning_lost_by_row")
     )
     return (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cprsim.contract.memory import extra_bytes, memory_fault, model_fault, server_bytes
+from cprsim.runs.memory import extra_bytes, memory_fault, model_fault, server_bytes
 from cprsim.scenario import Scenario
 
 GB = 1e9

@@ -6,7 +6,7 @@ from html import escape
 from importlib import util
 from typing import TYPE_CHECKING, Any
 
-from cprsim.basics.errors import UsageError
+from cprsim.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from cprsim.basics.laws.ageing import AGEING
-from cprsim.basics.laws.law import Law, Size
-from cprsim.basics.laws.plain import BY_MEAN, Empirical
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
+from cprsim.survival.ageing import AGEING
+from cprsim.survival.laws import BY_MEAN, Empirical, Law, Size
 
 Name = Literal[
     "exponential", "gamma", "weibull", "lognormal", "deterministic", "uniform", "empirical"

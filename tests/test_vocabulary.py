@@ -10,10 +10,10 @@ import pytest
 
 from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSES, Ledger
-from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
 from cprsim.errors import UsageError
+from cprsim.runs.vocabulary import VOCABULARIES, vocabulary
 
-GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
+GLOSSARY = Path(__file__).parents[1] / "docs" / "glossary.md"
 
 
 def written() -> dict[str, dict[str, tuple[str, ...]]]:

@@ -24,8 +24,13 @@ def extra_bytes(plan: Plan, model: Model) -> float:
 
 
 def server_bytes(plan: Plan, model: Model, servers: int) -> float:
-    """Return the memory that a plan needs on each parameter server, B, at its peak."""
-    left = servers - _most_lost(plan, servers)
+    """Return the memory that a plan needs on each parameter server, B, at its peak.
+
+    That is while the others serve for as many lost servers as they can.
+    """
+    left = servers
+    while left > 1 and plan.recover(_lost(servers - left + 1)).regrow is not None:
+        left -= 1
     return (model.shard_bytes + extra_bytes(plan, model)) / left
 
 
@@ -48,16 +53,8 @@ def model_fault(costs: CostModel) -> str | None:
     return memory_fault(_PLAIN, costs)
 
 
-def _most_lost(plan: Plan, servers: int) -> int:
-    """Return how many lost servers the others take the rows of, at most."""
-    lost = 0
-    while lost + 1 < servers and _serves_for(plan, lost + 1):
-        lost += 1
-    return lost
-
-
-def _serves_for(plan: Plan, lost: int) -> bool:
-    return plan.recover(Loss(frozenset(range(lost)), frozenset())).regrow is not None
+def _lost(servers: int) -> Loss:
+    return Loss(frozenset(range(servers)), frozenset())
 
 
 def _exceeds(needed: float, machine: str, has: float) -> str:

@@ -1,20 +1,82 @@
 """Laws whose failure rate goes with age, and the tail of the gamma law where floats end."""
 
-# ruff: noqa: D102  (law.py says what each method gives)
+# ruff: noqa: D102  (`Law` and `AgeingLaw` say what each method gives)
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cprsim.basics.laws.law import AgeingLaw, EndedLives, Floats, Size, log, power
+from cprsim.survival.laws import Floats, Law, Size
 
+_LEAST: Final = float(np.finfo(np.float64).tiny)
+_MOST_LOG: Final = 300.0  # of numbers whose product a float can hold
 #: Beyond `_ALL` the incomplete gamma function is 1 but for rounding, for shapes below `_LARGE`.
 _ALL: Final = 500.0
 _LARGE: Final = 100.0
 _TINY: Final = 1e-290  # nearer to 0 a probability loses digits
 _FRACTIONS: Final = 2000
+
+
+def log(values: Floats) -> Floats:
+    """Logarithms of values that may round to 0 or below."""
+    return np.asarray(np.log(np.maximum(values, _LEAST)))
+
+
+def power(logs: Floats) -> Floats:
+    """Numbers of these logarithms, or the largest whose product with another a float can hold."""
+    return np.asarray(np.exp(np.minimum(logs, _MOST_LOG)))
+
+
+class EndedLives:
+    """Lives by node: the sums that densities at any pace take.
+
+    `lasted`: shape (n,); `node`: whose each is, a number below `nodes`, shape (n,).
+    """
+
+    def __init__(self, lasted: Floats, node: NDArray[np.int64], nodes: int) -> None:
+        self._lasted, self._node, self._nodes = lasted, node, nodes
+        self.count = self.total(np.ones(len(lasted)))
+        self.logs = log(lasted)
+        self.of_logs, self.of_squares = self.total(self.logs), self.total(self.logs**2)
+
+    def total(self, values: Floats) -> Floats:
+        """Sums of a value of each life by node, shape (nodes, 1)."""
+        return np.bincount(self._node, values, self._nodes).astype(np.float64)[:, np.newaxis]
+
+    def powers(self, shape: float) -> Floats:
+        """Sums of that power of each, shape (nodes, 1)."""
+        return self.total(power(shape * self.logs))
+
+
+class AgeingLaw(Law):
+    """A law of one shape, whose failure rate goes with age. Its logarithms hold far in its tail."""
+
+    @abstractmethod
+    def log_density(self, t: Floats) -> Floats:
+        """Logarithm of the density at `t` (any shape)."""
+
+    @abstractmethod
+    def log_survival(self, t: Floats) -> Floats:
+        """Logarithm of the share of durations that exceed `t`, or of the least float."""
+
+    @abstractmethod
+    def log_left(self, t: Floats) -> Floats:
+        """Logarithm of the share of durations under way of which more than `t` is left.
+
+        Under way at a time chosen at random: the tail's area over the mean (D. R. Cox, "Renewal
+        theory", 1962, ch. 5).
+        """
+
+    @abstractmethod
+    def log_density_at(self, pace: Floats, lives: EndedLives) -> Floats:
+        """Log-density of the lives of each node at each pace, shape (nodes, paces).
+
+        `pace`: shape (paces,); at pace z durations are those of the law over z.
+        """
 
 
 class Weibull(AgeingLaw):
