@@ -10,7 +10,6 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
-from collections.abc import Callable
 from importlib import import_module
 
 import pytest
@@ -21,7 +20,6 @@ from cprsim.contract import registry
 from tools.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-Command = Callable[..., str]
 #: What comes with extras alone, by the name to import it by.
 EXTRAS = ("distributed", "opentelemetry", "prometheus_client", "pyarrow", "torch", "xarray")
 

@@ -15,7 +15,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning, TablePart
 from cprsim.trainer.hooks.snapshot import Image
 from tests.trainer.held import Held, hooks, said, steps
-from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
+from tests.trainer.loops import Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
 
@@ -177,14 +177,6 @@ def begun(folder, **more):
     loop = Loop()
     hooks = hooked(loop, "async", folder, scenario=scenario(**ASYNC), **more)
     return loop, hooks
-
-
-def train_patiently(loop, hooks, first, end=STEPS):
-    """What is under way is stored before the next step is done."""
-    for step in range(first, end):
-        train(loop, hooks, step, step + 1)
-        if hooks._saves.under_way:
-            wait_until(hooks._saves._under_way.snapshot.done)
 
 
 def test_training_goes_on_while_a_save_is_written(tmp_path, gate):

@@ -41,10 +41,6 @@ class Sharded(Counted):
         self.dtensor, self.of = state["weight"], state["of"]
 
 
-def hooked(it, folder):
-    return TrainerHooks(job(), "it", it, folder, STEPS)
-
-
 class Survivor(OneProcess):
     """Another process that has the dense part, as it is now."""
 
