@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cprsim.basics.distributions import Distribution
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS
@@ -14,7 +15,6 @@ from cprsim.job.transfer import Transfer
 from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.survival.distributions import Distribution
 
 Transferred = Callable[[CostModel], Transfer]
 

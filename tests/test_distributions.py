@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from cprsim.survival.distributions import Distribution
+from cprsim.basics.distributions import Distribution
 
 MEAN_S = 100_800.0  # 28 h
 SAMPLES = 40_000

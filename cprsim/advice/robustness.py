@@ -13,6 +13,7 @@ from cprsim.advice.advice import Advice, Found
 from cprsim.advice.candidates import frozen, with_value
 from cprsim.advice.search import able, is_able
 from cprsim.advice.trials import Trial, Trials
+from cprsim.basics.distributions import scaled
 from cprsim.basics.units import (
     SECONDS,
     format_bytes,
@@ -27,7 +28,6 @@ from cprsim.runs.selection.bounds import Bound
 from cprsim.runs.selection.intervals import ROUNDING
 from cprsim.runs.summaries import Mean
 from cprsim.scenario import Scenario
-from cprsim.survival.distributions import scaled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

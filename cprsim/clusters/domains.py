@@ -5,12 +5,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, Domain
 from cprsim.failures.hits import Hit
 from cprsim.failures.timeline import Timeline
 from cprsim.sim.cursor import cursor_of
-from cprsim.survival.distributions import Distribution
 
 #: Failures drawn at once.
 _BLOCK = 64

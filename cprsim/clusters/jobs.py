@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
 from cprsim.scenario.scenario import check_hands_over
-from cprsim.survival.distributions import Distribution
 
 #: A job's limit where none is given, in useful times.
 _LIMIT: Final = 1.5

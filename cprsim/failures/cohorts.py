@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.laws import Floats
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import FailureCause, Part
 from cprsim.failures.hits import Hit, Hits
@@ -17,8 +19,6 @@ from cprsim.failures.spec import Bursts, Failures
 from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES
-from cprsim.survival.distributions import Distribution
-from cprsim.survival.laws import Floats
 
 Ints = NDArray[np.intp]
 _STREAMS: Final[dict[Part, Cause]] = {"detect": Cause.DETECT, "repair": Cause.CAUSE_REPAIR}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -16,7 +17,6 @@ from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import Severity
 from cprsim.job.workload import Job
-from cprsim.survival.distributions import Distribution
 
 if TYPE_CHECKING:
     from cprsim.failures.processes import Process

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.laws import Floats
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, Sampler, stream
-from cprsim.survival.distributions import Distribution
-from cprsim.survival.laws import Floats
 
 _Any = TypeVar("_Any")
 #: Numbers that are kept by default, about: 256 MB of them.

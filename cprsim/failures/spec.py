@@ -17,13 +17,13 @@ from pydantic import (
 )
 
 from cprsim.basics import units
+from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
 from cprsim.basics.schema import PositiveSeconds, Section, a_list, text_of
 from cprsim.failures.causes import FailureCause, SeverityWeights, as_shares, cause_faults
 from cprsim.failures.hits import Hits, shares_of
 from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.presets import PRESETS
-from cprsim.survival.distributions import Distribution, Durations, Name, Positive, check_keys
 
 Window = Annotated[
     tuple[float, float] | Dates,

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
 from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import duration, number, percent, short, unit_of, wrapped
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.fitted_laws import survival as survival_of
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import worst_share
 from cprsim.failures.logs.outages import repair_times
 from cprsim.failures.logs.views import NodeTime, histories
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import MOST_KS, Verdict, is_mean
 from cprsim.survival.frailty import Frail, fit_frailty
 from cprsim.survival.kaplan_meier import KaplanMeier

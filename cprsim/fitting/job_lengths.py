@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration, listed
-from cprsim.survival.distributions import Distribution
 
 #: Lengths of jobs that are looked at, in mean gaps between failures.
 GAPS: Final = (2, 6, 60)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
 from cprsim.failures.logs.log import FailureLog
@@ -37,7 +38,6 @@ from cprsim.fitting.repairs import (
 from cprsim.fitting.strikes import StrikeKind, mean_nodes
 from cprsim.job.severity import Severity
 from cprsim.runs.notebook import notebook_html
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import Fit, Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.order import Dependence, Trend, dependence, trend

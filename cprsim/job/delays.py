@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Discriminator, Tag, WithJsonSchema
 
 from cprsim.basics import units
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import VARIANTS, Seconds, written_as
-from cprsim.survival.distributions import Distribution
 
 #: A delay: the same each time, s, or a distribution of it.
 Delay = Annotated[

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Seconds, Section
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import format_duration
 from cprsim.job.delays import Delay, mean_s
-from cprsim.survival.distributions import Distribution
 
 if TYPE_CHECKING:
     from cprsim.job.costs import Costs

@@ -14,10 +14,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field, InstanceOf, WithJsonSchema, model_validator
 
 from cprsim.basics import units
+from cprsim.basics.distributions import Distribution, Name, Positive, check_keys
 from cprsim.basics.schema import Section, a_list
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import UnitError
-from cprsim.survival.distributions import Distribution, Name, Positive, check_keys
 
 #: Keys that lead to a value in nested tables; places in lists are numbers as text.
 KeyPath = tuple[str, ...]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.distributions import SPREAD
 from cprsim.basics.reading import note
 from cprsim.basics.shipped import located, missing
 from cprsim.basics.toml import (
@@ -18,7 +19,6 @@ from cprsim.basics.toml import (
 from cprsim.contract.registry import systems
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
-from cprsim.survival.distributions import SPREAD
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "levers", "trainer", "study")

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.causes import Part
 from cprsim.failures.cohorts import (
@@ -33,7 +34,6 @@ from cprsim.job.start import StartDraws, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
-from cprsim.survival.distributions import Distribution
 
 #: Draws a block, shape (replications, count, ...), for a count of numbers, or of groups of them.
 Draw = Callable[[int], NDArray[Any]]

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from cprsim.basics.distributions import SPREAD, Distribution
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError, UsageError
-from cprsim.survival.distributions import SPREAD, Distribution
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE, NoMaximumError
 from cprsim.survival.sample import Floats, Sample

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.survival.ageing import AGEING, EndedLives
-from cprsim.survival.distributions import Distribution
+from cprsim.basics.ageing import AGEING, EndedLives
+from cprsim.basics.distributions import Distribution
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 

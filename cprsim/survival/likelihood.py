@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cprsim.basics.ageing import gamma_tail
 from cprsim.errors import LogError
-from cprsim.survival.ageing import gamma_tail
 from cprsim.survival.sample import Floats, Scaled
 
 #: A logarithm, its slope and its curvature, at each of some places.

@@ -14,7 +14,6 @@ from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.sim.cursor import cursor_of
-from cprsim.survival.distributions import Distribution
 
 
 def played(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import cprsim
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.failures.cohorts import RenewalCohort
 from cprsim.runs.fleet import Fleet
-from cprsim.survival.distributions import Distribution
 
 LAWS = {
     "exponential": {"distribution": "exponential"},

@@ -26,7 +26,6 @@ from cprsim.job.severity import SEVERITIES, Severity
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
-from cprsim.survival.distributions import Distribution
 from tests.failures.played import lives, played
 
 HOUR = 3600.0

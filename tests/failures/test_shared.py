@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.shared import CohortStreams, SharedDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.survival.distributions import Distribution
 from tests.failures.played import played, timelines
 from tests.fleets.test_fleet import PLAIN
 

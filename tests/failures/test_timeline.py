@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
 from cprsim.failures.cohorts import NodeCohort, RenewalCohort, VictimRows
 from cprsim.failures.hits import Hit, Hits
@@ -17,7 +18,6 @@ from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.sim.cursor import cursor_of
-from cprsim.survival.distributions import Distribution
 from tests.drawn.numbers import Draws
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)

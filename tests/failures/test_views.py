@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import fit, judge
 
 

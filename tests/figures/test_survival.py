@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy import stats
 
+from cprsim.basics.distributions import Distribution
 from cprsim.figures.log_page import log_page
 from cprsim.figures.style import INK, LAW_COLOURS
 from cprsim.figures.texts import duration, number
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import Fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard
 from cprsim.survival.sample import Sample

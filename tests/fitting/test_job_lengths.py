@@ -7,10 +7,10 @@ import pytest
 
 import cprsim
 from cprsim.basics import units
+from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
 from cprsim.fitting.block import law_keys
 from cprsim.fitting.job_lengths import GAPS, job_lengths, length_notes
-from cprsim.survival.distributions import Distribution
 
 HOUR = 3600.0
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import cprsim
+from cprsim.basics.distributions import Distribution
 from cprsim.failures.causes import FailureCause
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import RepairTimes, repair_times
 from cprsim.failures.logs.views import histories
 from cprsim.fitting.repairs import repair_fit
 from cprsim.job.delays import Delay, mean_s
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl
 

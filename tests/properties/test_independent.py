@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import cprsim
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, stream
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.survival.distributions import Distribution
 from tests.drawn.numbers import Draws
 from tests.properties import (
     copies_and_spares,

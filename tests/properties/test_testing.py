@@ -11,6 +11,7 @@ from hypothesis import Phase, given, settings
 from pydantic import BaseModel
 
 import cprsim
+from cprsim.basics.distributions import Distribution, Name
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.hits import Hits, Weights
 from cprsim.failures.spec import SOURCES, Bursts, Failures
@@ -20,7 +21,6 @@ from cprsim.job.workload import Job, Model, Table
 from cprsim.policies import policy_class
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.survival.distributions import Distribution, Name
 from cprsim.testing import Recording, assert_time_adds_up, change_future
 from tests.drawn import SYSTEMS, scenarios
 from tests.drawn.policies import ANSWERING

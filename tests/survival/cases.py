@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.traces import read_lanl
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.sample import Sample
 
 SHARED = Path(__file__).parents[2] / "../shared/data"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from cprsim.basics.distributions import Distribution
 from cprsim.survival import frailty
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.frailty import Histories, fit_frailty, log_likelihood
 

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.text import Text
 
 import cprsim
+from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
-from cprsim.survival.distributions import Distribution
 from cprsim.survival.fitted_laws import fit, fit_all, judge, simulated
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard, log_rank
 from cprsim.survival.sample import Sample

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from cprsim.basics.ageing import _fraction, gamma_tail
 from cprsim.errors import LogError
-from cprsim.survival.ageing import _fraction, gamma_tail
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.sample import Sample
 

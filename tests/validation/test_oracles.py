@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.survival.distributions import Distribution
 from tests.drawn.numbers import Draws
 from tools.validation.cases import ASYNC, BLOCKING, CASES, GOODPUT, SHIPPED, SWEEP, uniform_of
 from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count

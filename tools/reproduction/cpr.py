@@ -7,13 +7,13 @@ import pandas as pd
 
 from cprsim.advice.decision import Decision, decide
 from cprsim.advice.row_loss import RowLosses
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.shipped import shipped
 from cprsim.failures.presets import PRESETS
 from cprsim.fitting.log_fit import LogFit
 from cprsim.report.gallery.picture import Drawing
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
-from cprsim.survival.distributions import Distribution
 from tools.reproduction.lines import Line, Measured
 
 _ABSTRACT = "CPR abstract, stated"

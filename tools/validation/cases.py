@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.failures.spec import Ages
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.formulas.makespan import blocking_makespan_s
@@ -23,7 +24,6 @@ from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.engine import COLUMNS
-from cprsim.survival.distributions import Distribution
 from tools.paths import SCENARIOS
 from tools.validation.exact import Uniform, fresh_makespan_s, renewal_count
 from tools.validation.formulas import (

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from cprsim.basics.distributions import Distribution
 from cprsim.formulas.makespan import segment_count
-from cprsim.survival.distributions import Distribution
 
 Floats = NDArray[np.float64]
 POINTS = 2**16  # sets of failure instants over which `Uniform.played` averages

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.basics.units import parse_duration
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.runs.fleet import Fleet, dotted
 from cprsim.scenario.drawn import Drawn
-from cprsim.survival.distributions import Distribution
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from cprsim.basics.distributions import Distribution
 from cprsim.errors import ScenarioError
-from cprsim.survival.distributions import Distribution
 from tools.validation.fleet import facts
 from tools.validation.fleet.renewals import AsSimulated, Smooth
 from tools.validation.fleet.sets import SHIPPED, SOUGHT, TRAINERS, fleet_of

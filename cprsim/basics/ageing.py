@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.survival.laws import Floats, Law, Size
+from cprsim.basics.laws import Floats, Law, Size
 
 _LEAST: Final = float(np.finfo(np.float64).tiny)
 _MOST_LOG: Final = 300.0  # of numbers whose product a float can hold

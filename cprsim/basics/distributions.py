@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cprsim.basics.ageing import AGEING
+from cprsim.basics.laws import BY_MEAN, Empirical, Law, Size
 from cprsim.basics.schema import PositiveSeconds, Section, a_list
-from cprsim.survival.ageing import AGEING
-from cprsim.survival.laws import BY_MEAN, Empirical, Law, Size
 
 Name = Literal[
     "exponential", "gamma", "weibull", "lognormal", "deterministic", "uniform", "empirical"
