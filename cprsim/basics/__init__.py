@@ -1,1 +1,1 @@
-"""Units, sections, laws of durations, files, tables and streams of random numbers: what everything rests on."""
+"""Units, sections, laws of durations, files, tables, random streams: what everything rests on."""

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cprsim.basics.files import sync_folder
-from cprsim.basics.owned import locked
+from cprsim.basics.files import locked, sync_folder
 from cprsim.basics.units import parse_duration
 from cprsim.errors import CprsimError, UsageError
 from cprsim.trainer.hooks.observer import HooksWarning
