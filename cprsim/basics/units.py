@@ -2,8 +2,8 @@
 
 `"28 h"` -> `100800.0` s, `"1.5 GB/s"` -> `1.5e9` B/s, and back. The table of units is closed: an
 unknown unit, a missing unit, and what may be two things are errors: a lone `m` (minutes? metres?
-months?), a lone `G` (bits? bytes?). Units have their other usual names as well, `200 days` and
-`100 Gb/s`, which nothing is written in.
+months?), a lone `G` (bits? bytes?). Other usual names, `200 days` and `100 Gb/s`, are read and
+never written.
 """
 
 import math

@@ -43,6 +43,7 @@ Uses = tuple[tuple[str, float], ...]
 _PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
 
 
+# docs/architecture.md lists the files that a new key touches.
 class Costs(Section):
     """Measured costs in seconds; each may be absent, and is derived then.
 

@@ -132,8 +132,8 @@ def _in_use(rows: Array, accesses: Array, with_free: bool) -> tuple[Array, Array
 class _Renewal:
     """Lets a `share` of the ids go, and new ones come into rows at random.
 
-    The state of a row stays with it, so of a new id it is that of a row that was free; of rows
-    that become free, that of those whose ids went.
+    The state of a row stays with the row: a new id has the state of a row that was free, and a row
+    that becomes free keeps that of the id that went.
     """
 
     weight: Array
@@ -245,7 +245,10 @@ class Stratified:
 
     @cached_property
     def _laws(self) -> tuple[Array, NDArray[np.int64]]:
-        """Distribution functions one after the other, each one higher, and where to count from."""
+        """Distribution functions one after the other, the i-th raised by i: one search serves all.
+
+        And for each where it would have its 0.
+        """
         pieces, starts, at = [], [], 0
         for number, mean in enumerate(self.accesses[self.accesses <= _MANY]):
             spread = 8 * np.sqrt(mean)

@@ -149,7 +149,7 @@ def _joint_by_chance(counts: Integers, watched_s: float, within_s: float) -> tup
 
     Of n such failures, a gap is longer than `within_s` with probability p = (1 - within /
     watched)^n; gaps are taken for independent, which is right to the order of within / watched.
-    There are then 1 + (n - 1) p runs, of which those of k failures of the same node are none.
+    There are then 1 + (n - 1) p runs; those of k failures of one node are subtracted.
     """
     n = int(counts.sum())
     longer = max(1 - within_s / watched_s, 0.0) ** n
