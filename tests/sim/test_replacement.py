@@ -96,6 +96,21 @@ def test_a_node_that_ends_as_training_goes_on_is_not_masked() -> None:
     assert (run.failures, run.absorbed) == (2, 0)
 
 
+def test_failures_hit_servers_or_trainers_as_drawn() -> None:
+    scenario = cprsim.Scenario(
+        job={"useful_time": "1000 s"},
+        cluster={"parameter_servers": 2, "trainers": 2},
+        costs={"save": "0 s", "load": "0 s", "reschedule": "0 s"},
+        failures={"exactly": 1, "hits": {"weights": {"parameter_servers": 1, "trainers": 1}}},
+        policies={"p": {"system": "partial", "interval": "2000 s"}},
+    )
+    drawn: Any = scenario.failure_model.process.cohort(0, 0)
+    of_servers = drawn.victims.upto(1).of_servers[:8, 0].tolist()
+
+    assert [play(scenario, "p", 0, each).pls > 0 for each in range(8)] == of_servers
+    assert 0 < sum(of_servers) < 8
+
+
 def test_the_deepest_rollback_of_a_recovery_decides_what_is_loaded(tmp_path: Path) -> None:
     # Servers 0 and 1 fail together: the job rolls back. Server 5 fails while loading: by itself it
     # would be copied, but everything has still to be loaded.
