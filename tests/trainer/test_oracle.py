@@ -134,8 +134,6 @@ def test_a_schedule_of_kills_loses_what_it_does_in_the_simulator(policy):
     # Kills between steps strike before the step here; two servers at 14.5, one at 20.25.
     between = (2 * 0.5 + 0.25) / (STEPS * 2)
     assert recovered.pls == pytest.approx(simulated.pls - between, rel=1e-12)
-    if policy == "partial":  # whole saves: each update of a shard since then is lost
-        assert recovered.updates_lost == pytest.approx(simulated.updates_lost, rel=0.1)
     assert recovered.updates_lost > 0
 
 
