@@ -58,7 +58,7 @@ def simulate(
     values = np.empty((len(numbers), len(policies), len(COLUMNS)))
     for start in range(0, len(numbers), size):
         part = Part(scenario, policies, numbers[start : start + size])
-        ledgers, statuses = _played([part], seed)
+        ledgers, statuses = _play_all([part], seed)
         # The simulator raises the error of a run that makes no progress, or does end it.
         for place in np.flatnonzero(statuses).tolist():
             replication, policy = divmod(place, len(policies))
@@ -74,7 +74,7 @@ def simulate_all(parts: Sequence[Part], seed: int) -> list[Floats]:
     The parts draw from the same streams, and shared numbers are drawn once. The ledger of a run
     that makes no progress is NaN.
     """
-    ledgers, statuses = _played(parts, seed, SharedDraws())
+    ledgers, statuses = _play_all(parts, seed, SharedDraws())
     ledgers[statuses != codes.DONE] = np.nan
     counts = [len(part.replications) * len(part.policies) for part in parts]
     return [
@@ -102,7 +102,7 @@ def _chunk(scenario: Scenario, policies: Sequence[str]) -> int:
     return max(min(_MOST, int(fit) // COHORT * COHORT), COHORT)
 
 
-def _played(
+def _play_all(
     parts: Sequence[Part], seed: int, shared: SharedDraws | None = None
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the ledger and the status of each run, part by part, by replication."""

@@ -276,6 +276,10 @@ def _style(style: str | Path) -> dict[Any, Any]:
             "e.g. ggplot, grayscale, seaborn-v0_8-paper)"
         )
     try:
+        keys = [line.partition(":")[0].strip() for line in path.read_text("utf-8").splitlines()]
+        unknown = [key for key in keys if key and key[0] != "#" and key not in mpl.rcParams]
+        if unknown:
+            raise UsageError(f"{where} can't be read: matplotlib has no setting {unknown[0]!r}")
         read: Any = mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False)
     except (OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())

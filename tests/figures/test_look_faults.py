@@ -9,6 +9,7 @@ from cprsim.figures import style
 from cprsim.figures.style import look
 
 FAULTS = {
+    "unknown key": ("lines.widht: 2\n", "lines.widht"),
     "no size": ("figure.figsize: 0, 0\n", "figure.figsize 0 is not between 2 and 40 inches"),
     "below nothing": ("figure.figsize: -1, 3\n", "figure.figsize -1 is not between"),
     "dots": ("savefig.dpi: 1e9\n", "savefig.dpi 1e+09 is not between 30 and 1200"),
