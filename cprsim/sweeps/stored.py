@@ -369,4 +369,4 @@ def _by_column(values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 
 #: Replications and basis of nothing in particular.
-_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis(*[1.0] * 6)]
+_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis(*[1.0] * len(Basis._fields))]
