@@ -195,7 +195,10 @@ def _place_committed(folder: Path, of_another: bool) -> None:
 
 
 def _discard(committed: Path) -> None:
-    (committed.rmdir if committed.is_dir() else committed.unlink)()
+    if committed.is_dir():
+        committed.rmdir()
+    else:
+        committed.unlink()
 
 
 @contextmanager

@@ -106,6 +106,11 @@ class Basis(NamedTuple):
     carbon_kg_per_kwh: Numbers = math.nan
 
     @classmethod
+    def filled(cls, number: float) -> "Basis":
+        """One without money, energy and CO2, all else of which is that number."""
+        return cls(*[number] * (len(cls._fields) - len(cls._field_defaults)))
+
+    @classmethod
     def of(cls, scenario: Scenario, policy: str) -> "Basis":
         """That of one of the scenario's policies."""
         plan, cluster, model = scenario.plan(policy), scenario.cluster, scenario.model

@@ -242,8 +242,12 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         return self._tables(Section.mapping)
 
     def as_given(self) -> dict[str, Any]:
-        """The tables of a scenario file that gives this scenario back, without defaults."""
-        return self._tables(Section.as_given)
+        """The tables of a scenario file that gives this scenario back; sections have no defaults.
+
+        Policies do: a class of somebody's own may have a `system` by default.
+        """
+        policies = {name: policy.mapping() for name, policy in self.policies.items()}
+        return self._tables(Section.as_given) | {"policies": policies}
 
     def to_toml(self) -> str:
         """The scenario as a file, defaults included, quantities in the units they were given in."""

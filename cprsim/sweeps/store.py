@@ -27,7 +27,7 @@ NAME = "sweep.db"
 _COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
-_PATIENCE_S = 600.0  # to wait for another process, such as one that reads a large sweep
+_PATIENCE_S = 60.0  # to wait for another process
 #: What makes it; `data` is the last column, so that the others are read without it.
 _MADE = (
     *(
@@ -74,8 +74,12 @@ class SweepStore:
 
     def _begin(self, wait_s: float) -> None:
         """Keep all other writers out from now on; not, as SQLite would, from the first write."""
-        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
+        self._wait(wait_s)
         self._connection.execute("BEGIN IMMEDIATE")
+
+    def _wait(self, wait_s: float) -> None:
+        """Let all that follows wait for other processes so long."""
+        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_s)}")
 
     def _forget_damaged(self) -> None:
         """Delete damaged results, and those of points that failed as a whole, to run them again."""
@@ -94,7 +98,7 @@ class SweepStore:
         self._connection.executemany("DELETE FROM results WHERE number = ?", again)
 
     def add(self, point: int, result: PointResult) -> None:
-        """Keep the result of a point; safe, also from a kill, after the next `commit`."""
+        """Keep the result of a point; safe, also from a kill, once `commit` has returned True."""
         packed = b"".join(result.packed.values())
         document = {
             "plans": [each.to_dict() for each in result.plans],
@@ -115,12 +119,20 @@ class SweepStore:
             row = (number, text, _hash(table, number, text), data)
             self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
 
-    def commit(self) -> None:
-        """Make what was added safe; a reader may be waited for, who has one state of the sweep."""
-        if self._connection.in_transaction:  # an error of the disk has rolled it back
-            with explained(self._path):
+    def commit(self, wait_s: float = 600.0) -> bool:
+        """Make what was added safe; return False where a reader was in the way for so long."""
+        if not self._connection.in_transaction:
+            return False  # an error of the disk has rolled it back
+        with explained(self._path):
+            self._wait(wait_s)
+            try:
                 self._connection.execute("COMMIT")
-                self._begin(_PATIENCE_S)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    return False  # the transaction continues, with nothing lost
+                raise
+            self._begin(_PATIENCE_S)
+        return True
 
 
 @contextmanager

@@ -368,5 +368,5 @@ def _by_column(values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-#: Replications and basis of nothing in particular.
-_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis(*[1.0] * len(Basis._fields))]
+#: Replications and basis of ones: what is worked out of them has the columns of any other table.
+_NOTHING = np.ones((1, len(COLUMNS), 1)), [Basis.filled(1.0)]

@@ -43,6 +43,7 @@ Listener = Callable[[SweepProgress], None]
 _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 _COMMIT_S = 1.0
+_READER_S = 0.2  # to wait for a reader; else with the next commit
 _SIZES = frozenset({"cluster.parameter_servers", "cluster.trainers"})
 
 
@@ -188,14 +189,15 @@ def _work(driver: Driver, store: SweepStore, now: SweepProgress, progress: Liste
                         now, points=now.points + 1, failed=now.failed + bool(result.error)
                     )
                 if time.monotonic() - committed_s > _COMMIT_S:
-                    store.commit()
+                    store.commit(_READER_S)
                     committed_s = time.monotonic()
                 progress(now)
     except BaseException:
         with suppress(RunError):  # if the store itself is at fault, that is the error to raise
             store.commit()
         raise
-    store.commit()
+    if not store.commit():
+        raise RunError("somebody reads the sweep without end; give the same command again")
     progress(now)
 
 

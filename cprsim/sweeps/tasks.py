@@ -81,7 +81,7 @@ class PointPlan:
         """Return that of a scenario's policy; of one that has none, its system alone."""
         system = scenario.policies[policy].system
         if not is_planned:
-            unknown = Basis(*[math.nan] * len(Basis._fields))
+            unknown = Basis.filled(math.nan)
             return cls(policy, system, "", math.nan, math.nan, lossless=False, basis=unknown)
         plan = scenario.plan(policy)
         numbers = float(plan.interval_s), float(plan.unmet_s)

@@ -44,6 +44,8 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
     samples = job.get("samples") if isinstance(job, dict) else None
     if not isinstance(samples, int) or samples < 1:
         raise ScenarioError("job.samples: is missing; write e.g. samples = 90_000")
+    if not isinstance(model, dict):
+        Scenario(**tables)  # which refuses it
     for key in ("preset", "embedding"):
         if key in model:
             raise ScenarioError(f"model.{key}: trainer.data has its own tables; leave it out")

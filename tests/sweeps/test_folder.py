@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import ExitStack
 
 import pytest
 
@@ -10,7 +11,7 @@ import cprsim
 from cprsim.errors import RunError, UsageError
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps import store
-from cprsim.sweeps.store import NAME, _hash, stored_definition
+from cprsim.sweeps.store import NAME, _hash, reading, stored_definition
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import MEANS, csv, scenario
 
@@ -135,6 +136,27 @@ def test_two_sweeps_can_not_write_to_one_folder_but_others_may_read(out):
     assert len(tables[0]) == 0
     assert tables[0].columns.tolist() == done.table.columns.tolist()
     assert len(done.table) == 4
+
+
+def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
+    monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
+    monkeypatch.setattr("cprsim.sweeps.sweep._READER_S", 0.01)
+    seen, reader = [], ExitStack()
+
+    def meanwhile(_progress) -> None:
+        if not seen:
+            connection = reader.enter_context(reading(out))
+        seen.append(len(seen))
+        if len(seen) == 1:
+            connection.execute("SELECT count(*) FROM results").fetchone()
+        if len(seen) == 3:
+            reader.close()
+
+    six = {"failures.mean": "lin(10 h, 30 h, 6)"}
+    done = sweep(scenario(), out, six, replications=3, progress=meanwhile)
+
+    assert len(seen) == 7  # none of the points waited for the reader
+    assert csv(done) == csv(sweep(scenario(), out.parent / "other", six, replications=3))
 
 
 @pytest.mark.slow

@@ -4,15 +4,17 @@ import importlib.util
 import linecache
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import cprsim
 from cprsim.contract import registry
 from cprsim.errors import UsageError
+from cprsim.policies.full import Full
 from cprsim.sweeps import points
 from cprsim.sweeps.points import own_code
-from tests.sweeps.cases import scenario
+from tests.sweeps.cases import MEANS, scenario
 
 SOURCE = """
 from typing import Literal
@@ -114,3 +116,13 @@ def test_what_stands_nowhere_counts_by_its_plan():
 
     assert own_code(one, ["typed"]) == own_code(one, ["typed"])
     assert own_code(one, ["typed"]) != own_code(other, ["typed"])
+
+
+def test_a_class_may_have_its_system_by_default(out):
+    class Hourly(Full):
+        system: Literal["full"] = "full"
+
+    job = scenario().with_policies({"hourly": Hourly(interval="1 h")})
+    done = cprsim.sweep(job, out, MEANS, replications=2)
+
+    assert done.table["interval_s"].tolist() == [3600.0, 3600.0]
