@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cprsim.batch.engine import first_sizes
 from cprsim.machine import codes
 from cprsim.scenario import Scenario
 from tests.batch.compare import assert_alike
@@ -130,6 +129,8 @@ def test_what_happens_rarely_is_played_alike(what: str) -> None:
 
 
 def test_what_is_drawn_at_first_need_not_be_enough() -> None:
+    from cprsim.batch.engine import first_sizes
+
     silent = {"silent": {"distribution": "deterministic", "mean": "30 s"}}
     tables = job(
         PARTIAL | {"verify_every": 1},

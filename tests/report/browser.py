@@ -126,8 +126,8 @@ class Tab:
     @property
     def requests(self) -> list[str]:
         """Addresses that it asked for."""
-        sent = self._told("Network.requestWillBeSent")
-        return [each["request"]["url"] for each in sent]
+        sent = [each for each in self.events if each["method"] == "Network.requestWillBeSent"]
+        return [each["params"]["request"]["url"] for each in sent]
 
     @property
     def console(self) -> list[str]:

@@ -52,8 +52,8 @@ def job(case: dict[str, float], load: str, processes: float) -> Scenario:
 def by_hand(scenario: Scenario, case: dict[str, float], load_h: float) -> tuple[int, int]:
     """Failures, and those of them that are masked."""
     drawn: Any = scenario.failure_model.process.cohort(0, 0, None)
-    numbers = [drawn.lives.states(each)[0] for each in range(200)]
-    lives_h = [drawn.lives.generation(each)[0] / 3600 for each in range(200)]
+    numbers = [drawn.states(each)[0] for each in range(200)]
+    lives_h = [drawn.generation(each)[0] / 3600 for each in range(200)]
     restarts = np.zeros(2000, bool)
     if drawn.severities is not None:
         restarts = drawn.severities.of_failures(np.array([0]), 2000)[0] == 0

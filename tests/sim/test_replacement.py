@@ -85,9 +85,9 @@ def test_a_node_that_ends_as_training_goes_on_is_not_masked() -> None:
 
     for seed in count():
         lives: Any = job(0.0, 1.0).failure_model.process.cohort(seed, 0)
-        first_s, second_s = sorted(lives.lives.generation(0)[0])
+        first_s, second_s = sorted(lives.generation(0)[0])
         wait_s = second_s - first_s
-        if first_s + wait_s == second_s and min(lives.lives.generation(1)[0]) > 3 * wait_s:
+        if first_s + wait_s == second_s and min(lives.generation(1)[0]) > 3 * wait_s:
             break
     # The other node ends just as the first one is replaced, and nothing was trained since.
     run = play(job(float(wait_s), float(first_s)), "p", seed, 0)
