@@ -76,6 +76,7 @@ def main(rank, port, folder, policy, stop):
             os.kill(os.getpid(), signal.SIGKILL)
         trained(model, optimizer, step, rank)
         hooks.after_step(None)
+        hooks._saves.settle()  # else the next save waits for it, however busy the machine is
     learned = digest([*rows_of(adapter, rank), *top.parameters()])
     sys.stdout.write(f"{first} {all(right)} {not all(sizes.whole)} {learned}\n")
 
