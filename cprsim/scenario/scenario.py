@@ -246,8 +246,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
         Policies do: a class of somebody's own may have a `system` by default.
         """
-        policies = {name: policy.mapping() for name, policy in self.policies.items()}
-        return self._tables(Section.as_given) | {"policies": policies}
+        return self._tables(
+            lambda part: part.mapping() if isinstance(part, Policy) else part.as_given()
+        )
 
     def to_toml(self) -> str:
         """The scenario as a file, defaults included, quantities in the units they were given in."""

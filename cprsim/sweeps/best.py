@@ -116,14 +116,18 @@ class SweepVerdict:
         tied, rival = [self.candidates[i] for i in certificate.tied], certificate.runner_up
         rivals = dict.fromkeys(each.plan.policy for each in tied)
         row: dict[str, Any] = {
-            **{name: getattr(self, name) for name in ("point", "verdict", "told")},
+            "point": self.point,
+            "verdict": self.verdict,
             "why": certificate.why,
+            "told": self.told,
             "tied_with": tuple(each.label for each in tied),
             "same_as": tuple(labels[i] for i in certificate.same),
             # Empty where the policy is clear, if not its choices.
             "rivals": tuple(each for each in rivals if best and each != best.plan.policy),
             "candidates": sum(each is not False for each in certificate.kept),
-            **{name: getattr(self, name) for name in ("failed", "left_out", "error")},
+            "failed": self.failed,
+            "left_out": self.left_out,
+            "error": self.error,
         }
         if best is not None:
             row |= {name: getattr(best.plan, name) for name in _PLAN} | self.statistics
@@ -211,8 +215,16 @@ def _verdict(
         for measure in TOLD:
             statistics |= Mean.of(of[measure][certificate.best]).columns(measure)
     machines = tuple(of["machine_overhead"].mean(axis=1).tolist())
-    told = certificate, statistics, machines, failed, tuple(left_out.values())
-    return SweepVerdict(number, values, candidates, *told)
+    return SweepVerdict(
+        number,
+        values,
+        candidates,
+        certificate=certificate,
+        statistics=statistics,
+        machine_overhead=machines,
+        failed=failed,
+        left_out=tuple(left_out.values()),
+    )
 
 
 def _label(policy: str, own: Mapping[str, Any]) -> str:
@@ -249,25 +261,27 @@ def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
 
 def _entry(verdict: SweepVerdict, row: dict[str, Any]) -> dict[str, Any]:
     found = {
-        **{name: getattr(verdict, name) for name in ("point", "values")},
+        "point": verdict.point,
+        "values": verdict.values,
         **{name: row[name] for name in ("verdict", "why", "told", "candidates", "failed")},
         "left_out": list(verdict.left_out),
         "error": verdict.error or None,
     }
     if verdict.best is None:
         return found
-    ends = {
-        name: Mean(*(row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))).document()
-        for name in (*TOLD, "margin")
-    }
     return found | {
         "policy": row["policy"],
         "choices": verdict.best.choices,
         "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
-        **{name: ends[name] for name in TOLD},
+        **{name: _interval(row, name) for name in TOLD},
         "runner_up": row.get("runner_up"),
-        "margin": ends["margin"],
+        "margin": _interval(row, "margin"),
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
     }
+
+
+def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
+    ends = (row.get(f"{name}{end}", math.nan) for end in ("", "_low", "_high"))
+    return Mean(*ends).document()

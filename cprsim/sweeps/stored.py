@@ -331,7 +331,6 @@ class Sweep:
             if not row["error"]:
                 counted = {"replications": int(row["replications"]), **entry(row)}
                 entries.setdefault(row["point"], {})[row["policy"]] = counted
-        told = ("values", "error", "errors")
         return {
             "scenario": self.definition["title"],
             "seed": self.definition["seed"],
@@ -341,9 +340,13 @@ class Sweep:
             "failed": len(self.failures),
             "failed_in_part": len(self.failed_in_part),
             "points": [
-                {"point": each.number}
-                | {name: getattr(each, name) for name in told}
-                | {"policies": entries.get(each.number, {})}
+                {
+                    "point": each.number,
+                    "values": each.values,
+                    "error": each.error,
+                    "errors": each.errors,
+                    "policies": entries.get(each.number, {}),
+                }
                 for each in self.points
                 if not each.to_do
             ],

@@ -1,4 +1,4 @@
-"""What is compiled is kept, and found again."""
+"""Compiled code is kept, and found again."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What plans need that a training loop doesn't do."""
+"""Needs of plans that a training loop can't meet."""
 
 from dataclasses import replace
 

@@ -78,7 +78,7 @@ def drawn_rows(case: str) -> Figure:
 
 
 def row_panels(case: str) -> list[Axes]:
-    """Those that show something."""
+    """Return the panels that show something."""
     return [axes for axes in drawn_rows(case).axes if axes.axison]
 
 

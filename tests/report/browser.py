@@ -119,7 +119,7 @@ class Tab:
 
     @property
     def width_px(self) -> int:
-        """How wide the page is."""
+        """Return the width of the page."""
         width_px: int = self.evaluate("document.documentElement.scrollWidth")
         return width_px
 
