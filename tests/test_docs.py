@@ -26,6 +26,7 @@ SEMANTICS = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
 with (ROOT / "docs/semantics-tests.csv").open(encoding="utf-8", newline="") as _lines:
     HELD = [(rule, name) for rule, name in csv.reader(_lines)][1:]
 TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+RUNS = (ROOT / "tests/sim/by_hand.toml").read_text(encoding="utf-8")
 EXAMPLES = sorted({path.stem for path in (ROOT / "docs/systems").glob("*.md")} - {"README"})
 #: Whose job a page's example is of, where that isn't the scenario of the system's own name.
 JOBS = {"autopilot": "elastic", "twin-groups": "elastic", "delta": "check-n-run"}
@@ -35,7 +36,7 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs")
 @pytest.mark.parametrize("name", [name for _, name in HELD])
 def test_a_test_named_by_the_semantics_exists(name):
     case = name.removeprefix("test_").replace("_", " ")  # of a table, which has it in words
-    assert f"def {name}(" in TESTS or f'"{case}": ' in TESTS
+    assert f"def {name}(" in TESTS or f'"{case}": ' in TESTS or f'["{case}", ' in RUNS
 
 
 def test_every_rule_of_the_semantics_has_a_test():

@@ -1,16 +1,13 @@
 """Costs of starting a job, of ending it, and of restarts in place."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Seconds, Section
-from cprsim.basics.streams import COHORT, Cause, CohortDraws
+from cprsim.basics.streams import Cause
 from cprsim.basics.units import format_duration
 from cprsim.job.delays import Delay, mean_s
 
@@ -78,42 +75,17 @@ class StartCosts(NamedTuple):
     shutdown_s: float
 
 
-@dataclass(frozen=True)
-class StartDraws:
-    """Durations of the starts and ends of the replications of a cohort.
-
-    The n-th start and the n-th end of a replication take the same under every policy, each part of
-    them of a separate stream.
-    """
-
-    costs: "Costs"
-    seed: int
-    cohort: int
-    _known: dict[Cause, CohortDraws] = field(default_factory=dict, compare=False)
-
-    def upto(self, count: int) -> NDArray[np.float64]:
-        """Seconds as of `StartCosts`, shape (COHORT, count, 4)."""
-        schedule, initialise, cold, warm, end = (
-            self._part(delay, cause, count) for delay, cause in _parts(self.costs)
-        )
-        start = self.costs.start
-        slow_s = 0.0 if start is None else start.slow_s
-        found = schedule, initialise + cold + slow_s, initialise + warm + slow_s, end
-        return np.stack(found, axis=-1)
-
-    def _part(self, delay: Delay, cause: Cause, count: int) -> NDArray[np.float64]:
-        if not isinstance(delay, Distribution):
-            return np.full((COHORT, count), delay)
-        if cause not in self._known:
-            self._known[cause] = CohortDraws(delay.sample, self.seed, self.cohort, cause)
-        return self._known[cause].upto(count)[:, :count]
+def start_of(costs: "Costs", seconds: Callable[[Delay, Cause], Any]) -> StartCosts:
+    """Return the parts of a start and an end; `seconds`: of a delay of that cause, s."""
+    found = (seconds(delay, cause) for delay, cause in _parts(costs))
+    schedule, initialise, cold, warm, end = found
+    slow_s = 0.0 if costs.start is None else costs.start.slow_s
+    return StartCosts(schedule, initialise + cold + slow_s, initialise + warm + slow_s, end)
 
 
 def mean_start(costs: "Costs") -> StartCosts:
     """Expected seconds of each part."""
-    schedule, initialise, cold, warm, end = (mean_s(delay) for delay, _ in _parts(costs))
-    slow_s = 0.0 if costs.start is None else costs.start.slow_s
-    return StartCosts(schedule, initialise + cold + slow_s, initialise + warm + slow_s, end)
+    return start_of(costs, lambda delay, _: mean_s(delay))
 
 
 def has_starts(costs: "Costs") -> bool:

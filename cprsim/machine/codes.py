@@ -27,9 +27,9 @@ FILLING: Final = 5
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = range(6)
 #: Variants of differences, in the order of `cprsim.contract.plan.VARIANTS`.
 INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
-#: Source of failures: gaps between failures of the job, absolute instants, lives of nodes, lives
-#: together with bursts and failures of the cluster, a timeline of another kind.
-RENEWAL, ABSOLUTE, LIVES, SHARED, OTHER = range(5)
+#: Source of failures: gaps between failures of the job, absolute instants, lives of nodes (with
+#: bursts and failures of the cluster, if any), a timeline of another kind.
+RENEWAL, ABSOLUTE, LIVES, OTHER = range(4)
 
 # --- Reasons to give a run up ---
 #: Too many failures; saves too rare for them; saves too frequent; saves without any training.

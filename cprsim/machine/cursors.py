@@ -20,7 +20,7 @@ def start(job: Running) -> None:
     if plan.source == codes.OTHER:
         job.outside.begin_failures()
         return
-    if plan.source == codes.LIVES or plan.source == codes.SHARED:
+    if plan.source == codes.LIVES:
         for node in range(plan.nodes):
             job.nodes[node].generation = 0
             job.nodes[node].placed_s = 0.0
@@ -43,12 +43,8 @@ def look_ahead(job: Running) -> None:
     elif source == codes.RENEWAL or source == codes.ABSOLUTE:
         _take_chosen(job)
         _grade(job)
-    elif source == codes.SHARED:
-        _look_at_shared(job)
     else:
-        for node in range(job.plan.nodes):
-            if job.tree[job.plan.leaves + node] == job.run.next_s:
-                node_lists.append(job.lists, STRUCK, node)
+        _look_at_lives(job)
 
 
 def strike(job: Running) -> None:
@@ -67,11 +63,7 @@ def strike(job: Running) -> None:
         run.struck += 1
         return
     run.running = False
-    if source == codes.SHARED:
-        _take_shared(job, at_s)
-        return
-    while job.tree[1] == at_s:  # lives that end at the same instant are one failure
-        node_lists.append(job.lists, STRUCK, _take_first(job))
+    _take_lives(job, at_s)
 
 
 def replace(job: Running, nodes: int) -> None:
@@ -79,7 +71,7 @@ def replace(job: Running, nodes: int) -> None:
     if job.plan.source == codes.OTHER:
         job.outside.replace(nodes)
         return
-    if job.plan.source != codes.LIVES and job.plan.source != codes.SHARED:
+    if job.plan.source != codes.LIVES:
         return
     for i in range(job.lists[nodes][COUNT]):
         _place(job, job.lists[nodes][FIRST + i])
@@ -99,12 +91,7 @@ def resume(job: Running) -> None:
             run.struck += 1
             run.absorbed += 1
     elif source == codes.LIVES:
-        while job.tree[1] < run.now:
-            # The node failed in the downtime, and is replaced before the job trains again.
-            run.absorbed += 1
-            _mask(job, _take_first(job))
-    elif source == codes.SHARED:
-        _pass_shared(job)
+        _pass_lives(job)
     run.next_s = _next_s(job, run.now)
 
 
@@ -133,8 +120,6 @@ def _next_s(job: Running, now: float) -> float:
     """Return when the next failure strikes, s."""
     run, source = job.run, job.plan.source
     if source == codes.LIVES:
-        return job.tree[1]
-    if source == codes.SHARED:
         return min(_burst_s(job), job.tree[1])
     if source == codes.ABSOLUTE:
         return _at_s(job, run.struck)
@@ -207,7 +192,7 @@ def _grade(job: Running) -> None:
     lists[STRUCK][SEVERITY] = severity
 
 
-# --- Lives of nodes ------------------------------------------------------------------------------
+# --- Lives of nodes, bursts, and failures of the cluster -----------------------------------------
 
 
 def _life_s(job: Running, generation: int, node: int) -> float:
@@ -253,15 +238,6 @@ def _place(job: Running, node: int) -> None:
     _end(job, node, job.run.now + _life_s(job, row.generation, node))
 
 
-def _mask(job: Running, node: int) -> None:
-    """Place a node whose failure was masked: its machine was not repaired for it (rule 41)."""
-    job.nodes[node].stays = True
-    _place(job, node)
-
-
-# --- Bursts, and failures of the cluster ---------------------------------------------------------
-
-
 def _burst_s(job: Running) -> float:
     draws, passed = job.draws, job.run.bursts
     if draws.bursts == codes.NONE:
@@ -270,7 +246,7 @@ def _burst_s(job: Running) -> float:
 
 
 def _strike_at(job: Running, at_s: float) -> int:
-    """List the nodes hit at an instant; return how many lives end by themselves.
+    """List the nodes hit at an instant, which are one failure; return how many lives have ended.
 
     `SPARE`: nodes chosen by bursts, up or down. `STRUCK`: all nodes hit that are up.
     """
@@ -301,17 +277,18 @@ def _list_bursts(job: Running, at_s: float) -> None:
             node_lists.append(lists, STRUCK, node)
 
 
-def _look_at_shared(job: Running) -> None:
+def _look_at_lives(job: Running) -> None:
+    """List the nodes that the failure at `next_s` will hit; it stays ahead."""
     lists, at_s, bursts = job.lists, job.run.next_s, job.run.bursts
     _list_bursts(job, at_s)
     job.run.bursts = bursts
     for node in range(job.plan.nodes):
         if job.tree[job.plan.leaves + node] == at_s:
             node_lists.insert(lists, STRUCK, node)
-    _grade_shared(job)
+    _grade_lives(job)
 
 
-def _grade_shared(job: Running) -> None:
+def _grade_lives(job: Running) -> None:
     lists = job.lists
     if not lists[STRUCK][COUNT]:  # all chosen nodes are down: it costs its detection (rule 18)
         node_lists.copy(lists, STRUCK, SPARE)
@@ -319,10 +296,11 @@ def _grade_shared(job: Running) -> None:
     _grade(job)
 
 
-def _take_shared(job: Running, at_s: float) -> None:
+def _take_lives(job: Running, at_s: float) -> None:
+    """List the nodes that fail at an instant; from then on they are down."""
     lists = job.lists
     _strike_at(job, at_s)
-    _grade_shared(job)
+    _grade_lives(job)
     job.run.struck += 1
     for i in range(lists[STRUCK][COUNT]):
         node = lists[STRUCK][FIRST + i]
@@ -330,10 +308,11 @@ def _take_shared(job: Running, at_s: float) -> None:
         _end(job, node, math.inf)
 
 
-def _pass_shared(job: Running) -> None:
+def _pass_lives(job: Running) -> None:
     """Mask failures of the downtime; nodes that they hit are replaced with the others.
 
-    A burst counts as one masked failure, together with the lives that end with it (rule 18).
+    Their machines are not repaired for it (rule 41). A burst counts as one masked failure, together
+    with the lives that end with it (rule 18).
     """
     run = job.run
     while not run.status and _next_s(job, run.now) < run.now:
@@ -341,4 +320,6 @@ def _pass_shared(job: Running) -> None:
         ended = _strike_at(job, _next_s(job, run.now))
         run.absorbed += 1 if job.lists[SPARE][COUNT] else ended
         for i in range(job.lists[STRUCK][COUNT]):
-            _mask(job, job.lists[STRUCK][FIRST + i])
+            node = job.lists[STRUCK][FIRST + i]
+            job.nodes[node].stays = True
+            _place(job, node)

@@ -26,11 +26,13 @@ from cprsim.failures.cohorts import (
     VictimRows,
 )
 from cprsim.failures.hits import Hit
-from cprsim.failures.shared import CohortStreams, SharedDraws
+from cprsim.failures.shared import CohortNumbers, CohortStreams, SharedDraws
 from cprsim.failures.timeline import AbsoluteTimeline, Cohort, DrawnTimeline, Timeline
+from cprsim.job.costs import Costs
+from cprsim.job.delays import Delay
 from cprsim.job.platform import Outages
 from cprsim.job.severity import SEVERITIES
-from cprsim.job.start import StartDraws, starts_vary
+from cprsim.job.start import start_of, starts_vary
 from cprsim.machine import codes
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.scenario import Scenario
@@ -138,8 +140,7 @@ class ScenarioDraws:
         if isinstance(costs.regroup, Distribution):
             yield "regroups", *of_restarts, streams.durations(costs.regroup, Cause.REGROUP).of
         if starts_vary(costs):
-            starts = StartDraws(costs, *streams.key)
-            yield "starts", "start_count", codes.MORE_STARTS, lambda rows, n: starts.upto(n)[rows]
+            yield "starts", "start_count", codes.MORE_STARTS, _starts(costs, streams)
 
     def _drawn_by_run(self) -> Iterator[tuple[str, str, int, Callable[[int, int], Any]]]:
         """Yield what each run draws from its own streams: columns, status, and how."""
@@ -173,6 +174,26 @@ class ScenarioDraws:
             yield "alarms", "alarm_count", codes.MORE_ALARMS, alarms
 
 
+def _starts(costs: Costs, streams: CohortStreams) -> DrawRows:
+    """Return what draws starts and ends, s, shape (rows, count, 4), as of `StartCosts`.
+
+    The n-th start and the n-th end of a replication take the same under every policy, each part of
+    them of a separate stream.
+    """
+    laws: dict[Cause, CohortNumbers] = {}
+
+    def draw(rows: Rows, count: int) -> NDArray[Any]:
+        def seconds(delay: Delay, cause: Cause) -> NDArray[Any]:
+            if not isinstance(delay, Distribution):
+                return np.full((len(rows), count), delay)
+            laws[cause] = laws.get(cause) or streams.durations(delay, cause)
+            return laws[cause].of(rows, count)
+
+        return np.stack(start_of(costs, seconds), axis=-1)
+
+    return draw
+
+
 def away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
     """Return when each outage of a replication starts and ends, s, shape (count, 2)."""
     # Two streams, so that another law of durations changes no gap between outages.
@@ -199,10 +220,7 @@ def source_of(failures: Any) -> int:
         return codes.RENEWAL
     if isinstance(cohort, InstantCohort | ReplayCohort | AbsoluteTimeline):
         return codes.ABSOLUTE
-    if not isinstance(cohort, NodeCohort):
-        return codes.OTHER
-    shared = cohort.bursts is not None or cohort.severities is not None
-    return codes.SHARED if shared else codes.LIVES
+    return codes.LIVES if isinstance(cohort, NodeCohort) else codes.OTHER
 
 
 def put_failures(sink: Sink, failures: Any, rows: Rows, servers: int, detect_s: float) -> None:

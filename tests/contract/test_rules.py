@@ -216,17 +216,6 @@ def test_jobs_that_get_nowhere():
     assert rules.hopeless_s(10.0) == 1000.0
 
 
-def test_a_job_that_hardly_trains_between_saves_is_given_up():
-    it = {"system": "full", "interval": "5 ms"}
-    hardly = mixed_scenario().mapping() | {
-        "job": {"useful_time": "10 s"},
-        "costs": {"save": "2 s", "load": "0 s"},
-        "policies": {"it": it},
-    }
-    with pytest.raises(RunError, match="save less often"):
-        play(cprsim.Scenario(**hardly), "it", 0, 0)
-
-
 def test_four_tenths_three_times_are_a_round_and_two_tenths_more():
     complete, portions = False, 0.0
     for number in (1, 2, 3):

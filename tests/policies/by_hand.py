@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from cprsim.batch import engine as batch
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play
+from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import assert_time_adds_up
 
 #: 1,000 s on 8 servers.
@@ -33,9 +34,14 @@ def job_of(policy: dict[str, Any], **tables: Any) -> Scenario:
 
 
 def played(folder: Path, strikes: str, policy: dict[str, Any], **tables: Any) -> Ledger:
-    """Return the ledger of one run of that job with these failures."""
-    failures = {"failures": log_of(folder, strikes)} if strikes else {}
-    ledger = play(job_of(policy, **tables | failures), "p", 0, 0)
+    """Return the ledger of one run of that job with these failures, the same of both engines."""
+    failures = tables.pop("failures", {})
+    if strikes:
+        failures = failures | log_of(folder, strikes)
+    scenario = job_of(policy, **tables, failures=failures or JOB["failures"])
+    ledger = play(scenario, "p", 0, 0)
+    compiled = batch.simulate(scenario, ["p"], [0], 0)[0, 0]
+    assert compiled.tolist() == [getattr(ledger, name) for name in COLUMNS]
     assert_time_adds_up(ledger)
     return ledger
 

@@ -1,4 +1,4 @@
-"""Runs of policies worked by hand, in `by_hand.toml`: their ledgers have the entries there."""
+"""Runs worked by hand, in the files `by_hand.toml`: their ledgers have the entries there."""
 
 import tomllib
 from pathlib import Path
@@ -8,7 +8,12 @@ import pytest
 
 from tests.policies.by_hand import assert_entries, played
 
-SYSTEMS = tomllib.loads(Path(__file__).with_name("by_hand.toml").read_text(encoding="utf-8"))
+TESTS = Path(__file__).parents[1]
+SYSTEMS = {
+    name: of
+    for room in ("policies", "sim")
+    for name, of in tomllib.loads((TESTS / room / "by_hand.toml").read_text("utf-8")).items()
+}
 RUNS = {f"{name} | {run[0]}": (of, *run[1:]) for name, of in SYSTEMS.items() for run in of["runs"]}
 
 
@@ -17,11 +22,21 @@ def worked(entry: float | str) -> float:
     return float(eval(entry, {})) if isinstance(entry, str) else entry
 
 
+def merged(tables: dict[str, Any], others: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return tables with other values in their places."""
+    found = dict(tables)
+    for key, value in (others or {}).items():
+        inner = found.get(key)
+        both = isinstance(value, dict) and isinstance(inner, dict)
+        found[key] = merged(inner, value) if both else value
+    return found
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_by_hand(name: str, tmp_path: Path) -> None:
     of, strikes, keys, entries, *others = RUNS[name]
-    tables: dict[str, Any] = of.get("tables", {}) | (others[0] if others else {})
+    tables = merged(of.get("tables", {}), *others)
     ledger = played(tmp_path, strikes, of["policy"] | keys, **tables)
 
     entries = of.get("always", {}) | entries

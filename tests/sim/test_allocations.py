@@ -1,7 +1,6 @@
 """Jobs that hold their nodes for so long at a stretch: planned stops, and what goes on after."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ import pytest
 from cprsim.batch import engine as batch
 from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import RunError
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.sim.engine import COLUMNS, play
 from tests.formulas.forms import allocated_goodput, allocated_makespan_s
 
 PARTS = {"schedule": "100 s", "initialise": "20 s", "compile": "60 s", "compile_warm": "5 s"}
@@ -32,29 +30,12 @@ def scenario(useful_s: float, allocation_s: float, **more: Any) -> Scenario:
     )
 
 
-def log(folder: Path, lines: str) -> dict[str, Any]:
-    (folder / "log.csv").write_text(f"time_s,node,severity\n{lines}", encoding="utf-8")
-    return {"trace": str(folder / "log.csv")}
-
-
 def played(scenario: Scenario) -> Ledger:
     """Its run, which both engines agree on."""
     ledger = play(scenario, "it", 0, 0)
     found = batch.simulate(scenario, ["it"], [0], 0)[0, 0]
     assert found.tolist() == [getattr(ledger, column) for column in COLUMNS]
     return ledger
-
-
-def test_allocations_by_hand():
-    ledger = played(scenario(1000, 400))
-
-    # The first: 80 s of start, 3 intervals and saves, 5 s more, the last save, the end: 400 s.
-    # The second: 25 s of start and 10 s of load leave 356 s: 3 intervals and saves, 50 s more.
-    # The third does the rest, 345 s, with 3 saves.
-    assert ledger.start == (100 + 80) + 2 * (100 + 25)
-    assert (ledger.load, ledger.shutdown, ledger.save) == (20, 21, 2 * (4 + 4 + 3))
-    assert (ledger.saves, ledger.lost) == (11, 0)
-    assert ledger.wall == 500 + 500 + 100 + 25 + 10 + 345 + 3 * 2 + 7
 
 
 @pytest.mark.parametrize("useful_s", [300, 305, 306, 1000, 12_345])
@@ -89,60 +70,6 @@ def test_stops_in_runs_that_fail_come_at_the_rate_of_the_renewal_equations():
     assert abs(more_s.mean() - 20_000 / goodput) < 3 * error_s
 
 
-def test_a_stop_within_a_recovery_follows_it(tmp_path):
-    failures = log(tmp_path, "480,0,node\n")  # 11 s before the first stop
-    ledger = played(scenario(1000, 400, failures=failures))
-
-    # Trained 300 s and saved; 480 - 180 - 306 < 0: the third save began at 484. It had 96 s, which
-    # are lost; then 30 s, a warm start and a load go beyond the stop, and there is nothing to save.
-    assert ledger.lost == 480 - 180 - 2 * 102
-    assert ledger.reschedule == 30
-    assert ledger.start == (100 + 80) + 25 + 2 * 125 + (100 + 25)
-    assert ledger.shutdown == 4 * 7
-
-
-def test_a_failure_in_the_last_save_takes_the_job_back(tmp_path):
-    ledger = played(scenario(1000, 400, failures=log(tmp_path, "492,0,node\n")))
-
-    # The stop is at 491 s, 5 s after the third save.
-    assert ledger.lost == 5
-    assert ledger.failures == 1
-
-
-def test_nobody_fails_from_the_stop_until_the_next_has_loaded(tmp_path):
-    ledger = played(scenario(1000, 400, failures=log(tmp_path, "495,0,node\n634,1,node\n")))
-
-    assert (ledger.failures, ledger.absorbed) == (0, 2)
-    assert ledger.wall == played(scenario(1000, 400)).wall
-
-
-@pytest.mark.parametrize(("cache", "second_s"), [("store", 25), ("node", 80)])
-def test_what_lies_on_nodes_goes_with_them(cache, second_s):
-    it = scenario(500, 400, costs={"start": PARTS | {"cache": cache}})
-
-    assert played(it).start == 180 + 100 + second_s
-
-
-def test_saves_in_the_background_are_waited_for():
-    it = scenario(1000, 400, system="async", snapshot="1 s")
-    ledger = played(it)
-
-    assert ledger.lost == 0
-    # The stop is 2 s + 1 s + 7 s before the end: 3 intervals of 101 s, 7 s, a snapshot, a save.
-    assert ledger.wall > 1000
-    assert ledger.save == 2 * 2.0  # while nothing is trained
-
-
-def test_the_next_allocation_has_no_server_that_is_down(tmp_path):
-    """One that is rebuilt beside training when the job stops has missed some, and is back."""
-    costs = {"reschedule": "300 s"}
-    failures = log(tmp_path, "450,0,node\n")
-    ledger = played(scenario(800, 400, system="accepted-loss", failures=failures, costs=costs))
-
-    # The stop is at 491 s, after 311 s of training, of which 200 s had been saved at 450 s.
-    assert ledger.updates_lost == pytest.approx((311 - 200) / 4 / 800)
-
-
 def test_a_torn_last_save_costs_the_allocation(tmp_path):
     it = scenario(1000, 400, storage={"torn": 0.5}, keep=5)
     ledger = played(it)
@@ -169,13 +96,3 @@ def test_one_allocation_that_is_long_enough_changes_nothing_but_rounding(system)
 
     found, alone = (batch.simulate(each, ["it"], range(50), 2) for each in (it, Scenario(**tables)))
     assert np.allclose(found, alone, rtol=1e-12, atol=1e-9)
-
-
-def test_allocations_in_which_nothing_is_trained_are_given_up():
-    """Each meets a failure after 200 s, before its only save, and is over by the recovery."""
-    failures = {"distribution": "deterministic", "mean": "200 s", "ages": "new"}
-    costs = {"reschedule": "3000 s"}
-    it = scenario(1e4, 400, interval="1000 s", failures=failures, costs=costs)
-    for engine in (simulate, batch.simulate):
-        with pytest.raises(RunError, match=r"the job gets nowhere: 167 times .* with 500 failures"):
-            engine(it, ["it"], [0], 0)

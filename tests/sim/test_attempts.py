@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import Cause, stream
-from cprsim.errors import RunError
 from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
 from cprsim.sim import draws
@@ -307,9 +306,3 @@ def test_saves_and_loads_that_fail_move_no_other_draw() -> None:
     assert np.array_equal(void[..., :pls], never[..., :pls])
     assert (void[..., pls] >= never[..., pls]).all()
     assert void[..., pls].sum() > never[..., pls].sum()
-
-
-def test_a_job_whose_saves_never_end_is_given_up() -> None:
-    scenario = many({"save_fails": 1 - 1e-9}, {"it": {"system": "full", "interval": "1 h"}})
-    with pytest.raises(RunError, match="make saves and loads fail less often"):
-        play(scenario, "it", 0, 0)
