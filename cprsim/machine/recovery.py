@@ -271,9 +271,7 @@ def _apply_rollback(job: Running, number: int) -> None:
     """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
     if answer.depth == rules.ALL:
-        state.roll_back(
-            job, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
-        )
+        state.roll_back(job, answer, DOWN)
     elif answer.depth == rules.LOST:
         state.lose(job, NEW, answer.source)
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)

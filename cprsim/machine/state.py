@@ -98,27 +98,26 @@ def set_content(row: Any, checkpoint: Held, reads: float) -> None:
     row.updates_lost, row.reads, row.marks = checkpoint.updates_lost, reads, checkpoint.marks
 
 
-def roll_back(
-    job: Running, source: int, mirrored: bool, has_healthy: bool, healthy: int, down: int
-) -> None:
+def roll_back(job: Running, answer: Any, down: int) -> None:
     """Return the whole job to the last usable checkpoint of a tier (rule 8 of docs/semantics.md).
 
-    Servers in the list `down` load it; where `has_healthy`, the others return to tier `healthy`.
+    Servers in the list `down` load it; where the answer has a tier for healthy servers, the others
+    return to that.
     """
-    run = job.run
-    to = saved(job, source, mirrored)
+    run, source = job.run, answer.source
+    to = saved(job, source, answer.mirrored)
     own_marks = to.marks
     if job.plan.marked:
-        own_marks = marks.returned(job, to.progress_s, to.marks, mirrored, source)
+        own_marks = marks.returned(job, to.progress_s, to.marks, answer.mirrored, source)
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
-    stale = _stale(job, source, has_healthy, healthy, down)
+    stale = _stale(job, answer, down)
     learning.take_back(job, to.updates_lost)
     run.updates_lost = to.updates_lost
     if stale:
         run.updates_lost += stale
         for server in range(job.plan.servers):
-            learning.note(job, server, _stale_s(job, source, has_healthy, healthy, down, server))
+            learning.note(job, server, _stale_s(job, answer, down, server))
     to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads, own_marks)
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost = to.updates_lost
@@ -129,7 +128,7 @@ def roll_back(
         # Nearer tiers are filled by the load; no tier may hold progress ahead of the job.
         if tier == source:
             _become(job, tier, to, to.reads)
-            if has_healthy:
+            if answer.has_healthy:
                 _hold(job, tier, down)
             else:
                 _hold_all(job, tier)
@@ -245,23 +244,21 @@ def _unsaved_of(job: Running, tier: int, whole_s: float) -> float:
     return rules.updates_unsaved_s(left_s, (row.progress_s - whole_s) / period_s)
 
 
-def _stale(job: Running, source: int, has_healthy: bool, healthy: int, down: int) -> float:
+def _stale(job: Running, answer: Any, down: int) -> float:
     """Return the share of all updates that the last saves lack of the rows the job returns to."""
-    if source == NONE or _leaves_nothing(job, source):
+    if answer.source == NONE or _leaves_nothing(job, answer.source):
         return 0.0
     total_s = 0.0
     for server in range(job.plan.servers):
-        total_s += _stale_s(job, source, has_healthy, healthy, down, server)
+        total_s += _stale_s(job, answer, down, server)
     return total_s * job.plan.per_shard
 
 
-def _stale_s(
-    job: Running, source: int, has_healthy: bool, healthy: int, down: int, server: int
-) -> float:
+def _stale_s(job: Running, answer: Any, down: int, server: int) -> float:
     """Return the same of one shard, in seconds of a mean shard."""
-    tier = source
-    if has_healthy and not node_lists.holds(job.lists, down, server):
-        tier = healthy
+    tier = answer.source
+    if answer.has_healthy and not node_lists.holds(job.lists, down, server):
+        tier = answer.healthy
     # Rows loaded from a nearer tier stay as old in this tier as they were.
     whole_s = _whole_s(job, server, _tier_start_s(job, tier, server))
     if whole_s < last(job, tier).progress_s:

@@ -1,10 +1,11 @@
 """Rules that every interpreter keeps: the same in all of them, on floats and on arrays."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import isfunction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -155,65 +156,57 @@ def test_what_saves_leave(left_s, saves):
     assert rules.updates_unsaved_s(left_s, saves) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("failures", "progress_s", "hopeless"),
+NONE, LOST, ALL = (rules.DEPTH[each] for each in ("none", "lost", "all"))
+#: By function: arguments, and what they give by hand.
+BY_HAND: dict[Callable[..., Any], list[tuple[tuple[Any, ...], Any]]] = {
     # From 10,000 failures on, with less than a ten-millionth of the training by each of them.
-    [(9_999, 0.0, False), (10_000, 0.999, True), (10_000, 1.0, False), (20_000, 1.999, True)],
-)
-def test_who_is_hopeless(failures, progress_s, hopeless):
-    assert rules.fails_too_often(progress_s, 1000.0, failures) == hopeless
-
-
-@pytest.mark.parametrize("rollback", ["none", "lost", "all"])
-@pytest.mark.parametrize("servers", [0, 2])
-def test_what_a_failure_does_to_a_save(rollback, servers):
-    depth = rules.DEPTH[rollback]
-
-    assert rules.held_save_is_lost(depth) == (rollback == "all")
-    lacks_a_part = rollback == "lost" and servers > 0
-    assert rules.background_save_is_lost(depth, servers) == (rollback == "all" or lacks_a_part)
-
-
-def test_samples_lost_by_hand():
-    assert rules.lost_samples(34.0, 20.0) / rules.all_samples(40.0, 2) == 0.175
-
-
-@pytest.mark.parametrize(
-    ("keep_training", "rollback", "expected"),
-    [
-        (True, "none", True),
-        (True, "lost", True),
-        (True, "all", False),  # a restart of the whole job waits for everybody
-        (False, "none", False),
-        (False, "lost", False),
-        (False, "all", False),
+    rules.fails_too_often: [
+        ((0.0, 1000.0, 9_999), False),
+        ((0.999, 1000.0, 10_000), True),
+        ((1.0, 1000.0, 10_000), False),
+        ((1.999, 1000.0, 20_000), True),
     ],
-)
-def test_who_trains_on(keep_training, rollback, expected):
-    depth = rules.DEPTH[rollback]
-
-    assert rules.trains_on(keep_training, depth) is expected
-
-
-@pytest.mark.parametrize(
-    ("final_save", "saved", "over"), [(False, 3, True), (True, 3, False), (True, 4, True)]
-)
-def test_a_job_with_a_final_save_is_over_once_that_is_usable(final_save, saved, over):
-    assert rules.is_over(final_save, saved, 4) is over
-
-
-def test_what_a_load_reads():
+    rules.makes_no_progress: [
+        ((990.0, 10.0, 5000), False),
+        ((1010.0, 10.0, 999), False),
+        ((1010.0, 10.0, 1000), True),
+    ],
+    rules.hopeless_s: [((10.0,), 1000.0)],
+    rules.held_save_is_lost: [((NONE,), False), ((LOST,), False), ((ALL,), True)],
+    # It lacks the parts of lost servers.
+    rules.background_save_is_lost: [
+        ((NONE, 0), False),
+        ((NONE, 2), False),
+        ((LOST, 0), False),
+        ((LOST, 2), True),
+        ((ALL, 0), True),
+        ((ALL, 2), True),
+    ],
+    # A restart of the whole job waits for everybody.
+    rules.trains_on: [
+        ((True, NONE), True),
+        ((True, LOST), True),
+        ((True, ALL), False),
+        ((False, NONE), False),
+        ((False, LOST), False),
+        ((False, ALL), False),
+    ],
+    rules.is_over: [((False, 3, 4), True), ((True, 3, 4), False), ((True, 4, 4), True)],
+    rules.lost_samples: [((34.0, 20.0), 14.0)],
+    rules.all_samples: [((40.0, 2), 80.0)],
     # Three shards are read for a lost one; a chain of differences reads half as much again.
-    assert rules.bytes_read(3.0, made_anew=True, of_checkpoint=1.5) == 3.0
-    assert rules.bytes_read(1.0, made_anew=False, of_checkpoint=1.5) == 1.5
-    assert rules.bytes_read(3.0, made_anew=False, of_checkpoint=1.5) == 4.5
+    rules.bytes_read: [
+        ((3.0, True, 1.5), 3.0),
+        ((1.0, False, 1.5), 1.5),
+        ((3.0, False, 1.5), 4.5),
+    ],
+}
 
 
-def test_jobs_that_get_nowhere():
-    assert not rules.makes_no_progress(990.0, 10.0, 5000)
-    assert not rules.makes_no_progress(1010.0, 10.0, 999)
-    assert rules.makes_no_progress(1010.0, 10.0, 1000)
-    assert rules.hopeless_s(10.0) == 1000.0
+@pytest.mark.parametrize("function", BY_HAND, ids=lambda function: function.__name__)
+def test_a_rule_by_hand(function: Callable[..., Any]) -> None:
+    for arguments, by_hand in BY_HAND[function]:
+        assert function(*arguments) == by_hand, arguments
 
 
 def test_four_tenths_three_times_are_a_round_and_two_tenths_more():

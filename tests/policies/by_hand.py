@@ -1,15 +1,19 @@
 """Runs worked by hand: failures come at given seconds, and the ledger must have given entries."""
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cprsim.basics.streams import Cause, stream
 from cprsim.batch import engine as batch
+from cprsim.contract import Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
-from cprsim.testing import assert_time_adds_up
+from cprsim.sim.observer import BackgroundTask
+from cprsim.testing import Recording, assert_time_adds_up
 
 #: 1,000 s on 8 servers.
 JOB: dict[str, Any] = {
@@ -33,17 +37,58 @@ def job_of(policy: dict[str, Any], **tables: Any) -> Scenario:
     return Scenario(**JOB | tables, policies={"p": policy})
 
 
-def played(folder: Path, strikes: str, policy: dict[str, Any], **tables: Any) -> Ledger:
-    """Return the ledger of one run of that job with these failures, the same of both engines."""
-    failures = tables.pop("failures", {})
+class Seen(Recording):
+    """Also saves in the background, and the tiers and progress that the job returns to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.returns: list[list[object]] = []
+
+    def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
+        self.returns.append([answer.source, progress_s])
+
+    def background(
+        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+    ) -> None:
+        if task.kind == "save":
+            self.span("background", start_s, end_s)
+
+
+def seed_of(saves: str = "", loads: str = "", torn: str = "") -> int:
+    """Return a seed whose first saves and loads go so: each second one fails, where it is an x."""
+    patterns = {Cause.SAVE_VOID: saves, Cause.LOAD_FAILED: loads, Cause.SAVE_TORN: torn}
+
+    def goes(seed: int, cause: Cause, pattern: str) -> bool:
+        rng = stream(seed, 0, cause)
+        return all((rng.random() < 0.5) == (each == "x") for each in pattern)
+
+    return next(
+        seed for seed in count() if all(goes(seed, *each) for each in patterns.items() if each[1])
+    )
+
+
+def played(
+    folder: Path,
+    strikes: str,
+    policy: dict[str, Any],
+    draws: dict[str, str] | None = None,
+    **tables: Any,
+) -> tuple[Ledger, Seen]:
+    """Return the ledger of one run of that job with these failures, and what was seen of it.
+
+    Both engines give the same ledger. `draws`: how the first saves and loads go (`seed_of`).
+    """
+    failures, seed, seen = tables.pop("failures", {}), seed_of(**draws or {}), Seen()
     if strikes:
         failures = failures | log_of(folder, strikes)
-    scenario = job_of(policy, **tables, failures=failures or JOB["failures"])
-    ledger = play(scenario, "p", 0, 0)
-    compiled = batch.simulate(scenario, ["p"], [0], 0)[0, 0]
+    elif "distribution" not in failures:
+        failures = JOB["failures"] | failures
+    scenario = job_of(policy, **tables, failures=failures)
+    ledger = play(scenario, "p", seed, 0, seen)
+    compiled = batch.simulate(scenario, ["p"], [0], seed)[0, 0]
     assert compiled.tolist() == [getattr(ledger, name) for name in COLUMNS]
     assert_time_adds_up(ledger)
-    return ledger
+    return ledger, seen
 
 
 def assert_entries(ledger: Ledger, entries: dict[str, float]) -> None:

@@ -37,9 +37,13 @@ def merged(tables: dict[str, Any], others: dict[str, Any] | None = None) -> dict
 def test_a_run_by_hand(name: str, tmp_path: Path) -> None:
     of, strikes, keys, entries, *others = RUNS[name]
     tables = merged(of.get("tables", {}), *others)
-    ledger = played(tmp_path, strikes, of["policy"] | keys, **tables)
+    ledger, seen = played(tmp_path, strikes, of["policy"] | keys, **tables)
 
     entries = of.get("always", {}) | entries
+    for cause, first in entries.pop("spans", {}).items():
+        found = [[start_s, end_s] for name, start_s, end_s in seen.spans if name == cause]
+        assert found[: len(first)] == [pytest.approx(span) for span in first], cause
+    assert seen.returns == entries.pop("returns", seen.returns)
     assert_entries(ledger, {key: worked(entry) for key, entry in entries.items()})
 
 

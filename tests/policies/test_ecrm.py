@@ -1,42 +1,14 @@
-"""Erasure coding: who can be decoded, rebuilds, and double faults."""
+"""Erasure coding: rebuilds, and double faults."""
 
 import math
-from collections.abc import Iterator
-from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cprsim import Scenario
-from cprsim.contract import Answers, Loss
-from cprsim.policies.ecrm import every_group_decodes
+from cprsim.contract import Loss
 from cprsim.sim.engine import COLUMNS, play, simulate
-
-NOBODY: frozenset[int] = frozenset()
-
-
-# --- Who can be decoded --------------------------------------------------------------------------
-
-
-def rule(servers: int, parity: int) -> Answers:
-    return every_group_decodes(servers, parity, degraded=0.25, resume_s=30.0)
-
-
-def subsets(servers: int) -> Iterator[frozenset[int]]:
-    every = (combinations(range(servers), size) for size in range(servers + 1))
-    return map(frozenset, chain.from_iterable(every))
-
-
-@pytest.mark.parametrize("servers", range(2, 9))
-def test_two_losses_in_one_group_are_too_many(servers: int) -> None:
-    for parity in range(1, servers):
-        groups = [{(start + i) % servers for i in range(parity + 1)} for start in range(servers)]
-        for down in subsets(servers):
-            decodes = all(len(group & down) < 2 for group in groups)
-            answer = rule(servers, parity)(Loss(down, NOBODY))
-            assert answer.rollback == ("none" if decodes else "all"), (parity, down)
-
 
 # --- The plan ------------------------------------------------------------------------------------
 
@@ -75,7 +47,7 @@ def test_a_rebuild_takes_so_long(
 ) -> None:
     scenario = planned(policy, model)
     costs, plan = scenario.cost_model, scenario.plan("p")
-    answer = plan.recover(Loss(frozenset({0}), NOBODY))
+    answer = plan.recover(Loss(frozenset({0}), frozenset()))
     load = costs.load(plan.tier(answer.source), answer.rollback, 1, answer.reads)
     assert costs.seconds(load) == pytest.approx(seconds)
 

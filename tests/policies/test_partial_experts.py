@@ -1,6 +1,5 @@
 """Partial experts: what saves write, what experts lose, and when K doubles."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,9 @@ import pytest
 import cprsim
 from cprsim.contract.expected import expected
 from cprsim.formulas.experts import rotation_left_s
-from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.sim.engine import play
 from tests.policies.by_hand import job_of, log_of
+from tests.sim.means import assert_mean, measured
 from tools.validation.formulas import single_fault_plt
 
 # Each save writes 1 - 0.8 + 0.8 x 2/8 = 0.4 of everything: 4 s.
@@ -68,10 +68,8 @@ def test_one_fault_loses_the_closed_form(experts: int, per_save: int) -> None:
     policy = EXPERTS | {"experts": experts, "per_save": per_save, "interval": "40 s"}
     costs = {"save": "0 s", "load": "0 s"}
     found = scenario(policy, costs=costs, failures={"exactly": 1})
-    lost = simulate(found, ["p"], range(300), 11)[:, 0, COLUMNS.index("updates_lost")]
-
-    mean = single_fault_plt(experts, per_save, 40.0, 1000.0)
-    assert abs(lost.mean() - mean) < 3 * lost.std(ddof=1) / math.sqrt(len(lost))
+    lost = measured(found, "updates_lost", 300, "p", seed=11)
+    assert_mean(lost, single_fault_plt(experts, per_save, 40.0, 1000.0))
 
 
 def test_the_estimate_weighs_both_levels() -> None:

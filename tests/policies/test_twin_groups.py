@@ -1,13 +1,11 @@
 """Twin groups: who is a twin, and what a loss costs in the mean."""
 
-import math
-
-from cprsim.batch import engine as batch
 from cprsim.policies.twin_groups import Twins
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, play
+from cprsim.sim.engine import play
 from cprsim.testing import Recording, assert_time_adds_up
 from tests.policies.by_hand import job_of
+from tests.sim.means import assert_mean, measured
 
 
 def test_twins_are_servers_of_other_groups() -> None:
@@ -23,10 +21,9 @@ def test_losses_are_half_an_interval_of_a_server_in_the_mean() -> None:
         failures={"distribution": "exponential", "mean": "6 h", "during_recovery": False},
         policies={"it": {"system": "twin-groups", "every": "20 min", "sync": "0 s"}},
     )
-    pls = batch.simulate(it, ["it"], range(400), 0)[:, 0, COLUMNS.index("pls")]
     # Failures are uniform over training: 20 min / 2 of one server of 16, 40 times in a job.
     exact = (1200 / 2) / (6 * 3600) / 16
-    assert abs(pls.mean() - exact) <= 3 * pls.std(ddof=1) / math.sqrt(len(pls))
+    assert_mean(measured(it, "pls", 400, seed=0), exact)
 
 
 def test_no_job_returns_from_a_silent_fault_to_what_twins_train_on() -> None:

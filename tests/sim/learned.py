@@ -8,7 +8,7 @@ from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.machine import learning, state
 from cprsim.machine.codes import NONE, SAVING
 from cprsim.machine.node_lists import COUNT, FIRST
-from cprsim.machine.plan_rows import PlanRow, SaveRow, ScheduleRow
+from cprsim.machine.plan_rows import AnswerRow, PlanRow, SaveRow, ScheduleRow
 from cprsim.machine.run_rows import (
     CheckpointRow,
     FlowRow,
@@ -111,10 +111,13 @@ class State:
 
     def roll_back(self, tier: str, lost: Iterable[int] = (), healthy: str | None = None) -> None:
         """The whole job returns; who isn't lost, to another tier."""
-        mirrored = self._mirror is not None and tier == self._mirror.tier
-        fresher = NONE if healthy is None else self._number(healthy)
-        down = self._listed(lost)
-        state.roll_back(self._it, self._number(tier), mirrored, healthy is not None, fresher, down)
+        answer = AnswerRow(
+            source=self._number(tier),
+            mirrored=self._mirror is not None and tier == self._mirror.tier,
+            has_healthy=healthy is not None,
+            healthy=NONE if healthy is None else self._number(healthy),
+        )
+        state.roll_back(self._it, answer, self._listed(lost))
 
     def _number(self, tier: str) -> int:
         return self._tiers.index(tier) if tier in self._tiers else NONE

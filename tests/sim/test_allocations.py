@@ -1,6 +1,6 @@
 """Jobs that hold their nodes for so long at a stretch: planned stops, and what goes on after."""
 
-import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
 from tests.formulas.forms import allocated_goodput, allocated_makespan_s
+from tests.sim.means import assert_mean, more_s
 
 PARTS = {"schedule": "100 s", "initialise": "20 s", "compile": "60 s", "compile_warm": "5 s"}
 
@@ -51,23 +52,16 @@ def test_the_makespan_is_that_of_the_closed_form(useful_s: float, allocation_s: 
 def test_stops_in_runs_that_fail_come_at_the_rate_of_the_renewal_equations():
     """What 20,000 s more of training take, of jobs whose first part is the same."""
     interval_s, allocation_s, save_s, load_s, wait_s, mtbf_s = 300.0, 3600.0, 30.0, 60.0, 40.0, 1500
-    walls_s = []
-    runs = 2000
-    for useful_s in (20_000, 40_000):
-        costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
-        costs |= {"start": {"schedule": "200 s", "initialise": "50 s"}, "shutdown": "20 s"}
-        failures = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
-        keys = {"costs": costs, "failures": failures, "interval": f"{interval_s} s"}
-        it = scenario(useful_s, allocation_s, **keys)
-        walls_s.append(batch.simulate(it, ["it"], range(runs), 1)[:, 0, COLUMNS.index("wall")])
-    more_s = walls_s[1] - walls_s[0]
+    costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
+    costs |= {"start": {"schedule": "200 s", "initialise": "50 s"}, "shutdown": "20 s"}
+    failures = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
+    keys = {"costs": costs, "failures": failures, "interval": f"{interval_s} s"}
+    it = partial(scenario, 20_000, allocation_s, **keys)
 
     recovery_s = wait_s + 50.0 + load_s
     rates = interval_s, allocation_s, save_s, mtbf_s
     goodput = allocated_goodput(*rates, recovery_s, 50.0 + load_s, 20.0, 200.0)
-    error_s = more_s.std(ddof=1) / math.sqrt(runs)
-    assert error_s < 0.002 * more_s.mean()
-    assert abs(more_s.mean() - 20_000 / goodput) < 3 * error_s
+    assert_mean(more_s(it, (20_000, 40_000), 2000, 1), 20_000 / goodput, within=0.002)
 
 
 def test_a_torn_last_save_costs_the_allocation(tmp_path):

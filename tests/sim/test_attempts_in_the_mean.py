@@ -12,6 +12,7 @@ from cprsim.formulas.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.formulas.forms import attempts_variance, retried_segment_s
+from tests.sim.means import assert_mean, measured
 from tools.validation.formulas import partial_makespan_s
 
 RUNS = 1000
@@ -41,22 +42,12 @@ def scenario(
     )
 
 
-def measured(it: Scenario, policy: str, column: str) -> np.ndarray[Any, Any]:
-    values: np.ndarray[Any, Any] = simulate(it, [policy], range(RUNS), 1)
-    return values[:, 0, COLUMNS.index(column)]
-
-
-def assert_mean(values: np.ndarray[Any, Any], exact: float) -> None:
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    assert abs(values.mean() - exact) <= 3 * error, (values.mean(), exact, error)
-
-
 def struck(**more: Any) -> dict[str, Any]:
     return {"distribution": "exponential", "mean": f"{MTBF_S} s"} | more
 
 
 def test_saves_that_are_tried_again_take_a_geometric_number_of_tries() -> None:
-    saves_s = measured(scenario({"exactly": 0}), "full, retry", "save")
+    saves_s = measured(scenario({"exactly": 0}), "save", RUNS, "full, retry")
     mean_s = SAVES * SAVE_S * mean_attempts(VOID)
     variance_s2 = SAVES * SAVE_S**2 * attempts_variance(VOID)
 
@@ -66,7 +57,7 @@ def test_saves_that_are_tried_again_take_a_geometric_number_of_tries() -> None:
 
 @pytest.mark.parametrize("during", [True, False])
 def test_full_recovery_takes_what_its_segments_take(during: bool) -> None:
-    walls = measured(scenario(struck(during_recovery=during)), "full, retry", "wall")
+    walls = measured(scenario(struck(during_recovery=during)), "wall", RUNS, "full, retry")
     segment_s = retried_segment_s(
         INTERVAL_S, SAVE_S, MTBF_S, LOAD_S, DOWN_S, VOID, FAILED, during_recovery=during
     )
@@ -78,9 +69,9 @@ def test_partial_recovery_takes_mean_saves_and_mean_loads() -> None:
     save_s, recovery_s = SAVE_S * mean_attempts(VOID), DOWN_S + LOAD_S * mean_attempts(FAILED)
 
     exact_s = partial_makespan_s(USEFUL_S, INTERVAL_S, save_s, MTBF_S, recovery_s)
-    assert_mean(measured(it, policy, "wall"), exact_s)
+    assert_mean(measured(it, "wall", RUNS, policy), exact_s)
     # A failure in any try finds the whole interval unsaved.
-    assert_mean(measured(it, policy, "pls"), mean_pls(INTERVAL_S, save_s, MTBF_S, 4))
+    assert_mean(measured(it, "pls", RUNS, policy), mean_pls(INTERVAL_S, save_s, MTBF_S, 4))
 
 
 def test_saves_that_are_left_out_leave_checkpoints_older() -> None:
@@ -91,9 +82,9 @@ def test_saves_that_are_left_out_leave_checkpoints_older() -> None:
     training = sum(INTERVAL_S * (INTERVAL_S / 2 + more_s) for more_s in older)
     saving = sum(SAVE_S * (INTERVAL_S + more_s) for more_s in older[:-1])
 
-    pls = measured(it, "partial, skip", "pls")
+    pls = measured(it, "pls", RUNS, "partial, skip")
     assert_mean(pls, (training + saving) / MTBF_S / USEFUL_S / 4)
-    saves_s = measured(it, "partial, skip", "save")
+    saves_s = measured(it, "save", RUNS, "partial, skip")
     np.testing.assert_allclose(saves_s, SAVE_S * (SAVES - 1), rtol=1e-12)
 
 

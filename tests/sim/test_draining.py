@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Plan, Save
@@ -16,8 +16,9 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.sim.engine import play
 from cprsim.testing import Recording
+from tests.sim.means import assert_mean, more_s
 
 CERTAIN = {"lead": "20 s", "recall": 1.0}
 ROWS = {"tables": [{"rows": 10**6, "dim": 16}]}
@@ -52,63 +53,6 @@ def played(it: Scenario, seed: int = 0) -> tuple[Ledger, dict[str, list[tuple[fl
     for span in seen.spans:
         spans.setdefault(span.cause, []).append((span.start_s, span.end_s))
     return ledger, spans
-
-
-def test_the_failure_of_a_drained_node_takes_nothing(tmp_path):
-    ledger, spans = played(scenario(log(tmp_path, "80,0,node")))
-
-    assert spans["reschedule"] == [(60.0, 68.0)]
-    assert ledger.wall == 1000 + 8 + 9 * 5
-    assert (ledger.failures, ledger.absorbed, ledger.lost, ledger.load) == (0, 1, 0, 0)
-
-
-def test_a_spare_is_away_until_the_drained_machine_is_made_good(tmp_path):
-    # The spare is taken at 68, and there is another at 98: the notice of 75 finds none.
-    ledger, spans = played(scenario(log(tmp_path, "80,0,node", "95,1,node")))
-    assert spans["save"][0] == (75.0, 80.0)
-    assert (ledger.failures, ledger.absorbed, ledger.lost) == (1, 1, 15.0)
-
-    ledger, spans = played(scenario(log(tmp_path, "80,0,node", "118,1,node")))
-    assert spans["reschedule"] == [(60.0, 68.0), (98.0, 106.0)]
-    assert (ledger.failures, ledger.absorbed) == (0, 2)
-
-
-def test_a_failure_finds_the_spare_gone(tmp_path):
-    """What was drained counts on the pool as a failure does: the next waits for its machine."""
-    failures = log(tmp_path, "80,0,node", "85,1,node") | {"notice": CERTAIN | {"lead": "8.5 s"}}
-    ledger, spans = played(scenario(failures))
-
-    # Drained by 79.5; told at 79.5 of the failure at 85, too late for a save and no spare is there.
-    assert spans["reschedule"] == [(71.5, 79.5), (85.0, 79.5 + 30)]
-    assert (ledger.failures, ledger.absorbed) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("lines", "spares", "drained"),
-    [
-        (("80,0,node", "80,1,node"), 1, False),
-        (("80,0,node", "80,1,node"), 2, True),
-        (("80,0,process",), 1, True),
-        (("80,0,cluster", "80,1,cluster", "80,2,cluster", "80,3,cluster"), 4, False),
-    ],
-)
-def test_all_nodes_are_drained_or_none_is(tmp_path, lines, spares, drained):
-    """Else everything is saved; spares go with the rest where the whole cluster does."""
-    ledger, spans = played(scenario(log(tmp_path, *lines), cluster={"spares": spares}))
-
-    assert ledger.failures == (0 if drained else 1)
-    if not drained:
-        assert spans["save"][0] == (60.0, 65.0)
-
-
-def test_under_partial_recovery_a_drained_shard_loses_nothing(tmp_path):
-    failures = log(tmp_path, "80,0,node")
-    ledger, _ = played(scenario(failures, policy={"system": "partial"}))
-    assert (ledger.pls, ledger.updates_lost, ledger.absorbed) == (0, 0, 1)
-
-    saved = {"system": "partial", "on_notice": "save"}
-    ledger, _ = played(scenario(failures, policy=saved))
-    assert ledger.pls == pytest.approx(15 / 4000)  # of one of four shards, since the save
 
 
 def test_a_false_alarm_takes_a_spare_as_well():
@@ -231,24 +175,14 @@ def test_makespan_is_that_of_the_failures_that_are_not_drained():
     notice = {"lead": f"{drain_s + save_s + 1} s", "recall": recall}
     costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
     costs["drain"] = f"{drain_s} s"
-    runs, walls_s = 80, []
-    for useful_s in (50_000, 250_000):
-        it = scenario(
-            law | {"notice": notice},
-            job={"useful_time": f"{useful_s} s"},
-            costs=costs,
-            cluster={"spares": 4},
-            policy={"interval": f"{interval_s} s"},
-        )
-        walls_s.append(simulate(it, ["it"], range(runs), 5)[:, 0, COLUMNS.index("wall")])
-    more_s = np.subtract(*reversed(walls_s))
+    keys = {"costs": costs, "cluster": {"spares": 4}, "policy": {"interval": f"{interval_s} s"}}
+    it = partial(scenario, law | {"notice": notice}, **keys)
 
     apart_s = (mtbf_s - recall * drain_s) / (1 - recall)
     # Spares take over at once: what is waited for is nothing but the load.
     each_s = (mtbf_s / (1 - recall) + load_s) * math.expm1((interval_s + save_s) / apart_s)
-    error_s = more_s.std(ddof=1) / math.sqrt(runs)
-    assert error_s < 0.002 * more_s.mean()
-    assert abs(more_s.mean() - 200_000 / interval_s * each_s) < 3 * error_s
+    exact_s = 200_000 / interval_s * each_s
+    assert_mean(more_s(it, (50_000, 250_000), 80, 5), exact_s, within=0.002)
 
 
 HITS = {"distribution": "exponential", "mean": "1000 s", "hits": {"parameter_servers": 2}}

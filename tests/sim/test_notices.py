@@ -1,10 +1,10 @@
 """Failures that are announced: who is told when, and what a save in time is worth."""
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cprsim.batch.readiness import refusals
@@ -14,10 +14,11 @@ from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.sim.engine import play
 from cprsim.testing import Recording
 from cprsim.trainer.support import LAB
 from tests.formulas.forms import announced_goodput, predicted_interval_s, predicted_waste
+from tests.sim.means import assert_mean, measured, more_s
 
 ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}
@@ -52,15 +53,6 @@ def played(it: Scenario) -> tuple[Ledger, list[tuple[float, float]]]:
     return ledger, [(span.start_s, span.end_s) for span in seen.spans if span.cause == "save"]
 
 
-def test_a_save_follows_the_notice_at_once(tmp_path):
-    ledger, saves = played(scenario(log(tmp_path, 80.0) | {"notice": CERTAIN}))
-
-    assert saves[0] == (60.0, 65.0)
-    assert ledger.lost == 15.0  # from the save to the failure
-    # The next save is an interval after where the job has returned to.
-    assert saves[1] == (80.0 + 40 + 100, 80.0 + 40 + 105)
-
-
 def test_what_nobody_announces_costs_what_it_always_has(tmp_path):
     quiet = CERTAIN | {"recall": 0.0}
     told, saves = played(scenario(log(tmp_path, 80.0) | {"notice": quiet}))
@@ -69,25 +61,6 @@ def test_what_nobody_announces_costs_what_it_always_has(tmp_path):
     assert told.lost == 80.0
     assert saves == others
     assert told.wall == pytest.approx(alone.wall, rel=1e-12)
-
-
-@pytest.mark.parametrize(("strikes_s", "lost_s"), [(121.0, 16.0), (124.9, 19.9), (126.0, 15.0)])
-def test_a_notice_within_a_save_is_told_after_it(tmp_path, strikes_s, lost_s):
-    """Where that has saved all there is, none follows; else one at once."""
-    ledger, saves = played(scenario(log(tmp_path, strikes_s) | {"notice": CERTAIN}))
-
-    assert saves[0] == (100.0, 105.0)
-    assert ledger.lost == pytest.approx(lost_s)
-
-
-def test_a_notice_that_comes_too_late_is_of_no_use(tmp_path):
-    """Of failures that follow each other, the second is announced when training goes on."""
-    both = log(tmp_path, 80.0, 124.0) | {"notice": CERTAIN}
-    ledger, saves = played(scenario(both))
-
-    # Training goes on at 120 s with nothing to save, and 4 s are too short for one.
-    assert ledger.lost == 15.0 + 4.0
-    assert saves[1][0] == 124.0 + 40 + 100
 
 
 def test_a_false_alarm_costs_a_save():
@@ -146,30 +119,6 @@ def test_the_interval_is_that_of_unannounced_failures():
     found = expected(it.plan("it"), it.context)
     waste = predicted_waste(it.plan("it").interval_s, 5.0, 2000.0, 40.0, 0.75)
     assert found.overhead == pytest.approx(waste + 0.75 * 4 / 2000)  # what is trained after it
-
-
-def test_an_announced_loss_of_a_shard_is_what_was_trained_after_the_save(tmp_path):
-    """One of four shards loses 15 of 1000 s, also where the last failure left all unsaved."""
-    it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN}, system="partial")
-    ledger, saves = played(it)
-    assert saves[0] == (60.0, 65.0)
-    assert (ledger.pls, ledger.lost) == (pytest.approx(15 / 4000), 0)
-
-    # Training goes on at 120; the failure at 135 is told then, and saved for.
-    ledger, saves = played(
-        scenario(log(tmp_path, 80.0, 135.0) | {"notice": CERTAIN}, system="partial")
-    )
-    assert saves[1] == (120.0, 125.0)
-    assert ledger.pls == pytest.approx((15 + 10) / 4000)
-
-
-def test_what_is_on_its_way_in_the_background_is_saved_once_more(tmp_path):
-    """A save that began at 100 lands at 105.5, or not in time: nobody knows at 101."""
-    it = scenario(log(tmp_path, 121.0) | {"notice": CERTAIN}, system="async", snapshot="0.5 s")
-    ledger, saves = played(it)
-
-    assert saves[0] == (101.0, 106.0)
-    assert ledger.lost == pytest.approx(15.0)
 
 
 @pytest.mark.parametrize(
@@ -236,13 +185,11 @@ def test_pls_is_that_of_the_failures_that_nobody_announces():
         job={"useful_time": "100000 s"},
         costs={"save": "1 ms", "load": "0 s", "reschedule": "0 s"},
     )
-    pls = simulate(it, ["it"], range(runs), 3)[:, 0, COLUMNS.index("pls")]
+    pls = measured(it, "pls", runs, seed=3)
 
     rate = recall / mtbf_s
     age_s = 1 / rate - interval_s / math.expm1(rate * interval_s)
-    error = pls.std(ddof=1) / math.sqrt(runs)
-    assert error < 0.03 * pls.mean()
-    assert abs(pls.mean() - (1 - recall) / mtbf_s * age_s / servers) < 3 * error
+    assert_mean(pls, (1 - recall) / mtbf_s * age_s / servers, within=0.03)
     assert expected(it.plan("it"), it.context).pls == pytest.approx(pls.mean(), rel=0.08)
 
 
@@ -256,19 +203,12 @@ def test_goodput_is_that_of_the_renewal_form(false_every_s):
         notice["false_alarms"] = f"1 / {false_every_s} s"
     law = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
     costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
-    runs, walls_s = 80, []
-    for useful_s in (50_000, 250_000):
-        job = {"useful_time": f"{useful_s} s"}
-        keys = {"job": job, "costs": costs, "interval": f"{interval_s} s"}
-        it = scenario(law | {"notice": notice}, **keys)
-        walls_s.append(simulate(it, ["it"], range(runs), 5)[:, 0, COLUMNS.index("wall")])
-    more_s = np.subtract(*reversed(walls_s))
+    it = partial(scenario, law | {"notice": notice}, costs=costs, interval=f"{interval_s} s")
 
     alarms = 0.0 if false_every_s is None else 1 / false_every_s
     rates = interval_s, save_s, mtbf_s, wait_s + load_s, recall, alarms
-    error_s = more_s.std(ddof=1) / math.sqrt(runs)
-    assert error_s < 0.002 * more_s.mean()
-    assert abs(more_s.mean() - 200_000 / announced_goodput(*rates)) < 3 * error_s
+    exact_s = 200_000 / announced_goodput(*rates)
+    assert_mean(more_s(it, (50_000, 250_000), 80, 5), exact_s, within=0.002)
     # To first order it is Aupy's, Robert's and Vivien's, of the wall clock 1 % of what is wasted.
     waste = predicted_waste(*rates)
     assert 1 / announced_goodput(*rates) - 1 == pytest.approx(waste, rel=0.03)

@@ -10,8 +10,8 @@ from cprsim.contract.expected import expected
 from cprsim.formulas.intervals import young_interval_s
 from cprsim.formulas.makespan import blocking_segment_s
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, simulate
 from tests.formulas.forms import verified_interval_s, verified_segment_s
+from tests.sim.means import assert_mean, measured
 
 RUNS = 1000
 SAVES, INTERVAL_S, VERIFY_S, SAVE_S, LOAD_S, DOWN_S = 20, 50.0, 2.0, 5.0, 10.0, 3.0
@@ -30,16 +30,6 @@ def scenario(failures: dict[str, Any], policy: dict[str, Any], **tables: Any) ->
     )
 
 
-def measured(it: Scenario, column: str) -> np.ndarray[Any, Any]:
-    values: np.ndarray[Any, Any] = simulate(it, ["it"], range(RUNS), 1)
-    return values[:, 0, COLUMNS.index(column)]
-
-
-def assert_mean(values: np.ndarray[Any, Any], exact: float) -> None:
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    assert abs(values.mean() - exact) <= 3 * error, (values.mean(), exact, error)
-
-
 @pytest.mark.parametrize(("mtbf_s", "silent_s"), [(math.inf, SILENT_S), (MTBF_S, SILENT_S)])
 def test_verified_checkpoints_take_what_the_exact_form_says(mtbf_s: float, silent_s: float) -> None:
     failures: dict[str, Any] = {"exactly": 0}
@@ -48,22 +38,22 @@ def test_verified_checkpoints_take_what_the_exact_form_says(mtbf_s: float, silen
     it = scenario(failures | {"silent": {"mean": f"{silent_s} s"}}, {"verify_every": 1})
 
     segment_s = verified_segment_s(INTERVAL_S, VERIFY_S, SAVE_S, mtbf_s, silent_s, LOAD_S, DOWN_S)
-    assert_mean(measured(it, "wall"), SAVES * segment_s)
-    assert not measured(it, "corrupt").any()
+    assert_mean(measured(it, "wall", RUNS), SAVES * segment_s)
+    assert not measured(it, "corrupt", RUNS).any()
 
 
 def test_jobs_that_nobody_verifies_end_corrupt_as_often_as_a_fault_strikes() -> None:
     it = scenario({"exactly": 0, "silent": {"mean": "1000 s"}}, {})
     share = 1 - math.exp(-1)
     error = math.sqrt(share * (1 - share) / RUNS)
-    assert abs(measured(it, "corrupt").mean() - share) <= 3 * error
+    assert abs(measured(it, "corrupt", RUNS).mean() - share) <= 3 * error
 
 
 def test_torn_checkpoints_are_loaded_as_often_as_they_should() -> None:
     """One failure a job: of torn ones in a row, each costs a load."""
     chance = 0.3
     it = scenario({"exactly": 1}, {"keep": SAVES}, storage={"torn": chance})
-    loads = measured(it, "load") / LOAD_S
+    loads = measured(it, "load", RUNS) / LOAD_S
     # It strikes in interval k with the same chance for each of them, after k saves, and loads i
     # more times with probability `chance**i`, i <= k: the start is never torn.
     useful_s = SAVES * INTERVAL_S
