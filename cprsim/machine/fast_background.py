@@ -84,10 +84,12 @@ def _is_undisturbed(job: Running) -> bool:
 
 def _begin(job: Running, number: int) -> None:
     """Begin a background save after its snapshot."""
-    writes, reads = 1.0, job.saves[number].reads
+    run, writes, reads = job.run, 1.0, job.saves[number].reads
     if job.plan.sequence == DIFFERENCES:
         writes, reads = job.links[ASKED].writes, job.links[ASKED].reads
-    flows.start_save(job, number, state.taken(job, reads), writes)
+    # Without marks: the path is for plans whose checkpoints have none.
+    taken = state.Held(run.progress_s, run.slowdown_s, run.updates_lost, reads, 0)
+    flows.start_save(job, number, taken, writes)
     schedules.saved(job, number, False)
 
 
