@@ -13,7 +13,6 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.failures.logs.job_table import read_jobs
-from cprsim.failures.logs.source import recognised
 
 SACCT = (Path(__file__).parent / "log_cases/jobs_of_sacct.txt").read_text(encoding="utf-8")
 #: Of it: 64 x 10 + 64 x 48 + 1 + 8 x 24 + 128 x 5 + 128 x 30.
@@ -174,19 +173,6 @@ def test_jobs_of_one_size_tell_nothing_of_sizes(tmp_path, nodes):
     assert found.interruptions > 10
     assert np.isnan(found.size_z)
     assert not any("larger jobs" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "timestamp,hostname,job_id,status,num_nodes,duration,reason",
-        "start,end,node,nodes,job,status,cause",
-    ],
-)
-def test_failures_of_nodes_that_name_their_job_are_no_jobs(tmp_path, header):
-    path = tmp_path / "incidents.csv"
-    path.write_text(f"{header}\n")
-    assert recognised(path) == "csv"
 
 
 def test_jobs_are_not_taken_for_failures(sacct):

@@ -6,9 +6,7 @@ import pytest
 from cprsim.survival.fitted_laws import fit, fit_all, judge, law_of
 from cprsim.survival.sample import Sample
 from tests.survival.cases import (
-    grid5000_gaps,
     lanl_gaps,
-    needs_grid5000,
     needs_lanl,
     needs_titan,
     titan_lives,
@@ -131,17 +129,6 @@ def test_lanl_20_is_not_exponential():
     sample = lanl_gaps(20, 0.5, 1.0)
 
     assert not judge(sample, fit(sample, "exponential")).adequate
-
-
-@needs_grid5000
-def test_grid5000_has_no_adequate_law():
-    """40-74 % of its failures come with another one: coalesce them before a fit."""
-    sample = grid5000_gaps()
-    fits = fit_all(sample)
-
-    assert not any(judge(sample, found).adequate for found in fits[:1])
-    assert fits[0].ks > 0.3
-    assert fits[0].rmse < 0.05
 
 
 @needs_titan

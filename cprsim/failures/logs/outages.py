@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import EARLIEST_S, FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import EARLIEST_S, FailureLog, forget_early
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.words import planned_word
 from cprsim.survival.sample import Floats, Sample
@@ -61,11 +61,9 @@ def outages_log(
     touching_are_one
         Whether outages of a node that touch or overlap are one, with the cause of the first, and
         planned if that was.
-    rows
-        What the file has rows of, and how many.
     is_dated
         Whether the clock of the outages counts from 1970 on, if its times are that late.
-    population, dropped, unused
+    population, rows, dropped, unused
         As those of a `FailureLog`; reasons that count none are left out.
     """
     dropped, unused = (
@@ -103,7 +101,7 @@ def outages_log(
         until_s=float(until_s - first_s),
         causes=tuple(causes[each]) if any(causes) else None,
         unix_s=float(first_s) if is_dated and first_s > EARLIEST_S else None,
-        rows=None if rows is None else Rows(*rows, rows[1] - sum(dropped.values())),
+        rows=rows,
         unused=unused,
     )
     if not was_planned.any():

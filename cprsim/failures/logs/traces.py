@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog, Rows
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import UNSEEN, merged, outages_log
 from cprsim.failures.logs.table import (
     OTHERS,
@@ -242,7 +242,7 @@ def read_spot(path: LogPath) -> FailureLog:
         population=int(counts.max()),
         repaired_s=falls.back_s.to_numpy(),
         until_s=end_s,
-        rows=Rows("ticks", len(counts), len(counts)),
+        rows=("ticks", len(counts)),
         came_s=rises.groupby("node").back_s.min().to_numpy(),
         left_s=np.full(counts.max(), end_s),
     )
