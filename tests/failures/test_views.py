@@ -74,10 +74,10 @@ def test_a_job_on_a_quarter_of_the_nodes_fails_a_quarter_as_often():
 
     assert view.sample.n == pytest.approx(4000 - 4, abs=1)
     pooled = np.concatenate(view.sequences)
-    assert view.sample.mean_s == pytest.approx(pooled.mean(), rel=1e-3)
+    assert view.sample.mtbf_s == pytest.approx(pooled.mean(), rel=1e-3)
     assert len(pooled) > 20 * view.sample.n
     # All deals are of the same 4,000 failures: their mean is known to 1 / sqrt(4000).
-    assert view.sample.mean_s == pytest.approx(4.0, rel=3 / math.sqrt(4000))
+    assert view.sample.mtbf_s == pytest.approx(4.0, rel=3 / math.sqrt(4000))
     steps = np.sort(view.sample.durations_s)
     far = np.abs(np.exp(-steps / 4.0) - (1 - np.arange(1, view.sample.n + 1) / view.sample.n))
     assert far.max() < 1.63 / math.sqrt(4000)  # Kolmogorov's 1 % point
@@ -90,7 +90,7 @@ def test_nodes_that_no_job_gets_take_their_failures_with_them():
     view = views.job_gaps(log, 4)
 
     assert view.sample.n == pytest.approx(0.8 * 3000 - 2, rel=0.005)
-    assert view.sample.mean_s == pytest.approx(2.5, rel=3 / math.sqrt(3000))
+    assert view.sample.mtbf_s == pytest.approx(2.5, rel=3 / math.sqrt(3000))
 
 
 def test_without_a_population_the_nodes_that_failed_are_the_system():

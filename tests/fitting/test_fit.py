@@ -8,6 +8,7 @@ import cprsim
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.kaplan_meier import KaplanMeier
+from tests.failures.played import job_of
 from tests.survival.cases import (
     GRID5000,
     HOUR,
@@ -16,13 +17,6 @@ from tests.survival.cases import (
     needs_grid5000,
     needs_lanl,
 )
-
-SCENARIO = {
-    "job": {"useful_time": "56 h"},
-    "cluster": {"trainers": 4, "parameter_servers": 4},
-    "costs": {"save": "5 min", "load": "2 min", "reschedule": "3 min"},
-    "policies": {"full": {"system": "full"}},
-}
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -40,9 +34,7 @@ def write_intervals(lines: list[str]) -> str:
 
 
 def scenario_of(toml: str) -> cprsim.Scenario:
-    import tomllib
-
-    return cprsim.Scenario(**SCENARIO, **tomllib.loads(toml))
+    return job_of(tomllib.loads(toml)["failures"])
 
 
 # what a fit says
@@ -216,7 +208,7 @@ def test_a_job_on_some_nodes_of_a_csv_log_draws_their_gaps():
 
     assert not fitted.verdict.adequate
     assert failures.distribution == "empirical"
-    assert failures.law.expected_s == pytest.approx(fitted.view.sample.mean_s, rel=0.02)
+    assert failures.law.expected_s == pytest.approx(fitted.view.sample.mtbf_s, rel=0.02)
 
 
 def test_censored_durations_without_an_adequate_law_are_drawn_from_their_curve():

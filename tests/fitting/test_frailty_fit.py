@@ -16,12 +16,12 @@ from cprsim.failures.logs.outages import merged
 from cprsim.failures.logs.views import histories
 from cprsim.fitting.frailty_fit import simulated
 from cprsim.fitting.log_fit import LogFit
-from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 from tests.failures.logs_by_hand import log_of
+from tests.failures.played import job_of
 from tests.survival.cases import LANL, STEPFUN, needs_lanl, needs_stepfun
 
 SERVERS = 215  #: of which the trace has those that failed; its SOURCE.md says so
@@ -30,13 +30,7 @@ HOUR_S = 3600.0
 
 def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     """The failures of one job by a scenario, nodes back at once, as its log would have them."""
-    scenario = Scenario(
-        job={"useful_time": "1000 h"},
-        cluster={"trainers": 1, "parameter_servers": nodes - 1},
-        costs={"save": "1 min", "load": "1 min", "reschedule": "1 min"},
-        failures={"per": "node"} | failures,
-        policies={"full": {"system": "full"}},
-    )
+    scenario = job_of({"per": "node"} | failures, nodes - 1, 1)
     timeline = scenario.failure_model.timeline(7, 0)
     cursor, times, struck = cursor_of(timeline), [], []
     while cursor.next_s < span_s:

@@ -34,9 +34,8 @@ def outages_log(
     population: int | None = None,
     ends: bool = True,
     touching_are_one: bool = False,
-    is_dated: bool = False,
-    rows: tuple[str, int] | None = None,
-    dropped: Mapping[str, int] | None = None,
+    rows: tuple[str, int],
+    dropped: Mapping[str, int],
     unused: Mapping[str, int] | None = None,
 ) -> FailureLog:
     """The log of all outages of a file; planned ones apart from the failures.
@@ -46,9 +45,9 @@ def outages_log(
     Parameters
     ----------
     found
-        A row an outage: `node`, a name or a number; `start_s` and `end_s`, on any clock, the end
-        nan where it isn't known; `cause` and `planned`, the words by which it was planned, None of
-        a failure; these two may be missing.
+        A row an outage: `node`, a name or a number; `start_s` and `end_s`, on any clock, which
+        counts from 1970 if its times are that late, the end nan where it isn't known; `cause` and
+        `planned`, the words by which it was planned, None of a failure; these two may be missing.
     until_s
         When one stopped watching, on the clock of the outages.
     nothing
@@ -61,8 +60,6 @@ def outages_log(
     touching_are_one
         Whether outages of a node that touch or overlap are one, with the cause of the first, and
         planned if that was.
-    is_dated
-        Whether the clock of the outages counts from 1970 on, if its times are that late.
     population, rows, dropped, unused
         As those of a `FailureLog`; reasons that count none are left out.
     """
@@ -100,7 +97,7 @@ def outages_log(
         repaired_s=stops - first_s if ends else None,
         until_s=float(until_s - first_s),
         causes=tuple(causes[each]) if any(causes) else None,
-        unix_s=float(first_s) if is_dated and first_s > EARLIEST_S else None,
+        unix_s=float(first_s) if first_s > EARLIEST_S else None,
         rows=rows,
         unused=unused,
     )

@@ -92,7 +92,6 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
         float((times_s if is_current else mine_s).max().max()),
         population=population,
         ends=_FIXED in rows,
-        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped | {OTHERS: len(every) - len(rows)},
     )
@@ -173,7 +172,6 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
         float(np.nanmax(rows[["start_s", "end_s"]])),
         zero_s=start_s,
         population=numbers.shape[1],
-        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped,
         unused={UNSEEN: int((~seen).sum())},
