@@ -176,9 +176,12 @@ def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader):
 
 
 def test_causes_are_kept_by_windows_and_bursts():
-    log = log_of([0, 10, 20, 30], range(4), causes=("a", None, "b", "c"))
+    severities = ("process", "node", "process", "cluster")
+    causes = ("a", None, "b", "c")
+    log = log_of([0, 10, 20, 30], range(4), causes=causes, severities=severities)
 
     assert log.part((0.5, 1)).causes == ("b", "c")
+    assert log.part((0.5, 1)).severities == ("process", "cluster")
     assert log.part((0, 0.5)).causes == ("a", None)
     assert log.coalesced(15.0).causes == ("a", None, "b", "c")
 

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import COHORT, Cause, stream
-from cprsim.errors import LogError
 from cprsim.failures.causes import SeverityWeights
 from cprsim.failures.cohorts import SeverityRows
 from cprsim.failures.hits import Hit
-from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.model import FailureModel
 from cprsim.failures.processes import kinds_of
 from cprsim.failures.shared import CohortStreams
@@ -388,19 +386,3 @@ def test_failures_that_are_made_one_have_the_worst_severity(telling) -> None:
 
     assert hits[1] == Hit((0, 1), (1,), "node")
     assert len(hits) == 4
-
-
-def test_a_window_of_a_log_keeps_its_severities(telling) -> None:
-    log = read_csv("log.csv").part((0.2, 0.8))
-
-    assert log.times_s.tolist() == [14400.0, 14400.0, 14410.0, 50400.0]
-    assert log.severities == ("process", "node", "process", "cluster")
-
-
-def test_a_log_has_a_severity_for_each_failure_or_for_none(telling) -> None:
-    Path("plain.csv").write_text("time_s,node\n1,0\n")
-
-    assert read_csv("plain.csv").severities is None
-    Path("log.csv").write_text("time_s,node,severity\n1,0,process\n2,0,\n")
-    with pytest.raises(LogError, match=r"^log.csv:3: severity is ''; known severities: process, "):
-        read_csv("log.csv")
