@@ -104,6 +104,14 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
     assert firsts.mean() == pytest.approx(mean, abs=3 * math.sqrt((second - mean**2) / 300) * 1.05)
 
 
+@needs_lanl
+def test_the_shipped_replay_runs() -> None:
+    path = Path(__file__).parents[2] / "scenarios/lanl-replay.toml"
+    result = cprsim.run(cprsim.load_scenario(path), policies=["full", "cpr"], replications=5)
+
+    assert result.summary["failures"].min() > 0
+
+
 @pytest.mark.parametrize(
     "keys",
     [

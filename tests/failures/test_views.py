@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.basics.distributions import Distribution
+from cprsim.errors import UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
@@ -107,6 +108,13 @@ def test_simultaneous_failures_of_one_job_are_one_failure():
 
     assert view.sample.durations_s.tolist() == [1.0] * 49
     assert view.ties == 50
+
+
+@pytest.mark.parametrize("nodes", [0, -1, 101])
+def test_a_job_larger_than_the_system(nodes):
+    with pytest.raises(UsageError) as caught:
+        views.job_gaps(constant_rate_log(100, 1000), nodes)
+    assert str(caught.value) == f"nodes is {nodes}; the system has 100, so take 1 to 100"
 
 
 # uptimes
