@@ -19,7 +19,7 @@ from cprsim.trainer.hooks.job_folder import Claim, JobFolder, JobProcess
 from cprsim.trainer.hooks.job_start import JobStart, agreed_start
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.observer import warn_of_spoilt
-from cprsim.trainer.hooks.ranks import Least, Ranks, agreed
+from cprsim.trainer.hooks.ranks import Ranks, agreed, all_can
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 
 
@@ -209,11 +209,11 @@ class ProcessCheckpoints:
     # --- Reading ---
 
     def read(
-        self, at_most: int, parts: Sequence[RowRange], dense: bool, least: Least
+        self, at_most: int, parts: Sequence[RowRange], dense: bool, ranks: Ranks
     ) -> tuple[int, int, list[Read]]:
         """Read the last checkpoint up to a step, of these rows and of the dense part if wanted.
 
-        `least`: of all processes that read together; if one has to go further back, all go as far.
+        `ranks`: those that read together; if one has to go further back, all go as far.
 
         Returns its step, the bytes read here, and what was read. Raises `RunError` in all processes
         if one can't read.
@@ -222,12 +222,12 @@ class ProcessCheckpoints:
         size, spoilt = 0, dict[str, None]()
         while True:
             found: list[ReadCheckpoint] = []
-            with all_can(least):
+            with all_can(ranks):
                 found += [self._read(*each, at_most) for each in places]
             size += sum(each.size for each in found)
             spoilt |= dict.fromkeys(itertools.chain(*(each.spoilt for each in found)))
             steps = [each.step for each in found] or [at_most]
-            first, last = least(min(steps)), -least(-max(steps))
+            first, last = ranks.least(min(steps)), -ranks.least(-max(steps))
             if first == last:
                 break
             at_most = first
@@ -270,20 +270,6 @@ class ProcessCheckpoints:
             return found
         rows = (array[each.at : each.at + each.rows] for each in wanted for array in found.arrays)
         return found._replace(arrays=tuple(each.copy() if self.moved else each for each in rows))
-
-
-@contextmanager
-def all_can(least: Least) -> Iterator[None]:
-    """Raise in all processes if one fails in this block: its own error, or that another failed."""
-    failed: Exception | None = None
-    try:
-        yield
-    except Exception as error:  # of a user's load_state_dict, too
-        failed = error
-    if not least(int(failed is None)):
-        raise failed or RunError(
-            "another process can't load its part of a checkpoint; see its error"
-        )
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """The state of one process of a training loop: watched, saved and loaded."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from torch import Tensor
 
 from cprsim.basics.interrupts import Threads
 from cprsim.contract import Plan, Save
@@ -13,11 +14,11 @@ from cprsim.contract.actions import Since
 from cprsim.rows.trackers import RowIds
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpoints import ProcessCheckpoints, Read, all_can
+from cprsim.trainer.hooks.checkpoints import ProcessCheckpoints, Read
 from cprsim.trainer.hooks.dense_part import DensePart
 from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
 from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
-from cprsim.trainer.hooks.ranks import Least, OneProcess, Ranks
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks, all_can
 from cprsim.trainer.hooks.sharded import merged
 from cprsim.trainer.hooks.snapshot import Image, Snapshot
 from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers, tracked_rows
@@ -211,7 +212,7 @@ class ProcessState(Generic[_Batch]):
 
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; return its step, and the bytes read."""
-        step, size, changed = self._load(at_most, self._layout.parts, True, ranks.least)
+        step, size, changed = self._load(at_most, self._layout.parts, True, ranks)
         self._trackers = self._new_trackers()
         if self._modified is not None:
             self._modified.return_to(step, changed)
@@ -220,30 +221,30 @@ class ProcessState(Generic[_Batch]):
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part only; return its step, and the bytes read."""
-        return self._load(at_most, (), True, OneProcess().least)[:2]
+        return self._load(at_most, (), True, OneProcess())[:2]
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; return its step, and the bytes read."""
         before = max((step for step in self.checkpoints.steps if step <= at_most), default=0)
         parts = self._parts_of(shard)
-        step, size, _ = self._load(at_most, parts, False, OneProcess().least)
+        step, size, _ = self._load(at_most, parts, False, OneProcess())
         self._lose(shard, gap=step < before)  # what was saved since is in files that are spoilt
         return step, size
 
     def _load(
-        self, at_most: int, parts: Sequence[RowRange], dense: bool, least: Least
+        self, at_most: int, parts: Sequence[RowRange], dense: bool, ranks: Ranks
     ) -> tuple[int, int, RowIds]:
         """Return these rows, and the dense part, to the last checkpoint up to a step.
 
-        `least`: of all processes that return together; if one has to go further back, all go as
-        far. Rows that no checkpoint has keep their values.
+        `ranks`: those that return together; if one has to go further back, all go as far. Rows
+        that no checkpoint has keep their values.
 
         Returns its step, the bytes read here, and the numbers of the rows that it has other than
         its base. Raises `RunError` in all processes if one can't load.
         """
         with self.gate.closed():
-            step, size, found = self.checkpoints.read(at_most, parts, dense, least)
-            with all_can(least):
+            step, size, found = self.checkpoints.read(at_most, parts, dense, ranks)
+            with all_can(ranks):
                 self.checkpoints.return_to(found)
                 return step, size, self._take(found)
 
@@ -291,21 +292,20 @@ class ProcessState(Generic[_Batch]):
 
     # --- Twins ---
 
-    def rows_of(self, shard: int) -> dict[str, Any]:
+    def rows_of(self, shard: int) -> list[Any]:
         """Return the rows of a shard, in a form that is the same for its twins."""
-        return {"rows": self._layout.document(shard)}
+        return self._layout.document(shard)
 
-    def content(self, shard: int) -> dict[str, Any]:
+    def content(self, shard: int) -> list[Tensor]:
         """Return the tensors in use of a shard, those of each part."""
         live = self._live()
-        return {"tensors": [each for part in self._parts_of(shard) for each in live[part]]}
+        return [each for part in self._parts_of(shard) for each in live[part]]
 
-    def take(self, shard: int, content: Mapping[str, Any]) -> None:
+    def take(self, shard: int, content: Sequence[Tensor]) -> None:
         """Take the content of a twin; what was done here since the averaging is lost."""
         with self.gate.closed():
-            mine = self.content(shard)["tensors"]
-            for each, theirs in zip(mine, content["tensors"], strict=True):
-                each.copy_(theirs)
+            for mine, theirs in zip(self.content(shard), content, strict=True):
+                mine.copy_(theirs)
         self._lose(shard, gap=self._modified is not None)
 
     # --- Trackers ---
