@@ -17,7 +17,7 @@ from cprsim.basics.files import sync_folder
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, JobProcess
 from cprsim.trainer.hooks.job_start import JobStart, agreed_start
-from cprsim.trainer.hooks.layout import Layout, RowRange
+from cprsim.trainer.hooks.layout import Layout, RowBlock, RowRange
 from cprsim.trainer.hooks.observer import warn_of_spoilt
 from cprsim.trainer.hooks.ranks import Ranks, agreed, all_can
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
@@ -253,8 +253,8 @@ class ProcessCheckpoints:
             for each in sources:
                 yield each.dense, None
         for each in sources:
-            for folder, held in each.rows:
-                if wanted := [*_shared(parts, held)]:
+            for folder, block in each.rows:
+                if wanted := [*_shared(parts, block)]:
                     yield folder, wanted
 
     def _read(self, folder: Path, wanted: list[Wanted] | None, at_most: int) -> ReadCheckpoint:
@@ -284,12 +284,13 @@ def _readable(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _shared(parts: Sequence[RowRange], held: Sequence[RowRange]) -> Iterator[Wanted]:
-    """Yield the rows that both have."""
-    for part, other in itertools.product(parts, held):
+def _shared(parts: Sequence[RowRange], block: RowBlock) -> Iterator[Wanted]:
+    """Yield the rows of these parts that a block has, too."""
+    for part, other in itertools.product(parts, block.parts):
         if (part.table, part.kinds) != (other.table, other.kinds):
             continue
         first = max(part.first, other.first)
         rows = min(part.first + part.rows, other.first + other.rows) - first
         if rows > 0:
-            yield Wanted(part, first - part.first, first - other.first + other.start, rows)
+            at = first - other.first + other.start - block.numbers.start
+            yield Wanted(part, first - part.first, at, rows)

@@ -15,10 +15,11 @@ from cprsim.contract import Train, rules
 from cprsim.errors import CprsimError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.member import JobMember
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, tell
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
-from cprsim.trainer.hooks.recovery import Recovery
+from cprsim.trainer.hooks.recovery import JobRecovery
 from cprsim.trainer.hooks.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.summary import Summary
@@ -113,11 +114,9 @@ class TrainerHooks(Generic[_Batch]):
         self._until = 0  # the controller decides again at this step
         self._observers = list(observers)
         self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
-        shared = self._state, self._job, self._ranks
-        self._saves = Saves(*shared, self._observers, self._twins)
-        self._recovery = Recovery(
-            *shared, self._saves, self._twins, self._observers, plan, planned_save_s
-        )
+        member = JobMember(self._state, self._job, self._ranks, plan, self._observers, self._twins)
+        self._saves = Saves(member)
+        self._recovery = JobRecovery(member, self._saves, planned_save_s)
         if plan.note is not None:
             warnings.warn(
                 f"policy {self._policy!r} ({system}) plans {plan.recovery} recovery: {plan.note}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cprsim.basics.files import sync_folder
-from cprsim.trainer.hooks.layout import RowRange, stored_blocks
+from cprsim.trainer.hooks.layout import RowBlock, stored_blocks
 from cprsim.trainer.hooks.row_sets import in_words, spans
 from cprsim.trainer.store.files import SpoiltError, read_small, written
 from cprsim.trainer.store.store import checkpoints_in
@@ -142,10 +142,10 @@ class JobProcess(NamedTuple):
         return self.folder / f"dense-{self.generation}"
 
     @property
-    def rows(self) -> list[tuple[Path, list[RowRange]]]:
+    def rows(self) -> list[tuple[Path, RowBlock]]:
         """The folder and the rows of each of its blocks."""
         blocks = enumerate(stored_blocks(self.tables))
-        return [(self.folder / f"rows-{self.generation}-{n}", rows) for n, rows in blocks]
+        return [(self.folder / f"rows-{self.generation}-{n}", block) for n, block in blocks]
 
     @property
     def steps(self) -> list[set[int]]:

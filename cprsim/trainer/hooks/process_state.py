@@ -13,10 +13,12 @@ from cprsim.contract import Plan, Save
 from cprsim.contract.actions import Since
 from cprsim.rows.trackers import RowIds
 from cprsim.scenario import Scenario
+from cprsim.trainer.hooks import accounts
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpoints import ProcessCheckpoints, Read
 from cprsim.trainer.hooks.dense_part import DensePart
-from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
+from cprsim.trainer.hooks.given import check_live
+from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks, all_can
 from cprsim.trainer.hooks.sharded import merged
@@ -139,11 +141,11 @@ class ProcessState(Generic[_Batch]):
 
     # --- Saving ---
 
-    def snapshot(self, step: int, save: Save, usable: int, accounts: dict[str, Any]) -> Snapshot:
+    def snapshot(self, step: int, save: Save, usable: int, job: dict[str, Any]) -> Snapshot:
         """Copy the rows that deserve a save, or all, and the dense part.
 
-        `usable`: the step of the last checkpoint that all processes have. `accounts`: those of the
-        job, which are stored with the dense part.
+        `usable`: the step of the last checkpoint that all processes have. `job`: its accounts,
+        which are stored with the dense part.
         """
         with self.gate.closed():
             live = self._live()
@@ -153,13 +155,13 @@ class ProcessState(Generic[_Batch]):
                 self._check_unused(self._modified, step, live)
             elif self._trackers is not None and save.portion != 1 and not self._gap:
                 rows = chosen = self._trackers.select()
-            accounts["updates"] = self.updates.document(chosen)
+            job["updates"] = self.updates.document(chosen)
             since = save.since if self._modified is not None and rows is not None else None
             images = self._images(live, rows, since)
             # Should a file of a chain be spoilt, rows return to an older step: so must this.
             chains = self.checkpoints.rows if self.by_rows else ()
             keeps = frozenset(step for each in chains for step in each.steps)
-            content = packed({"state": self._dense.states(), "job": accounts})
+            content = packed({"state": self._dense.states(), "job": job})
             dense = Image(self.checkpoints.dense, content, keeps=keeps)
         whole_bytes = sum(each.nbytes for tensors in live.values() for each in tensors)
         whole_bytes += sum(each.nbytes for each in content)
@@ -257,7 +259,7 @@ class ProcessState(Generic[_Batch]):
             self.accounts = whole[0]["job"]
             if moved:
                 takes_counts = stores.start.takes_counts
-                self.accounts = _accounts([each["job"] for each in whole], takes_counts)
+                self.accounts = accounts.joined([each["job"] for each in whole], takes_counts)
             self._dense.take(merged([each["state"] for each in whole]))
         live, changed = self._live(), [np.empty(0, np.int64)]
         folders = (store.folder for store in stores.rows)
@@ -321,19 +323,3 @@ class ProcessState(Generic[_Batch]):
         scar = self._tracking.tracker == "scar"
         live = self._live()
         return tracked_rows(self._adapter, self._layout, live, self._tables, scar, shard)
-
-
-def _accounts(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, Any]:
-    """Return the accounts of the job, for one process to continue from.
-
-    Each process counts for itself what `TrainerHooks.job_summary` adds up, so one takes the counts
-    of all, and the others begin at 0.
-    """
-    job, counted = all_said[0], all_said if takes_counts else []
-    updates, counts = dict(job["updates"]), dict(job["counts"])
-    for name in ("made", "lost", "unsaved"):
-        updates[name] = sum(each["updates"][name] for each in counted)
-    for name in ("bytes_saved", "bytes_loaded"):
-        counts[name] = sum(each["counts"][name] for each in counted)
-    lost = sum(each["lost_steps"] for each in counted)
-    return job | {"lost_steps": lost, "updates": updates, "counts": counts}

@@ -2,14 +2,13 @@
 
 import sys
 import warnings
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection
 
-from cprsim.contract import Clock, Loss, Plan, Recover, Resumed, Saved
-from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, tell
-from cprsim.trainer.hooks.process_state import ProcessState
-from cprsim.trainer.hooks.ranks import Ranks
-from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
+from cprsim.contract import Clock, Loss, Recover, Resumed, Saved
+from cprsim.trainer.hooks import accounts
+from cprsim.trainer.hooks.member import JobMember
+from cprsim.trainer.hooks.observer import HooksWarning, tell
+from cprsim.trainer.hooks.running_job import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.hooks.twins import TwinShards
 
@@ -17,41 +16,16 @@ from cprsim.trainer.hooks.twins import TwinShards
 _ANY = sys.maxsize
 
 
-class Recovery:
+class JobRecovery:
     """Brings a process of a job to the state from which training continues.
 
-    Parameters
-    ----------
-    state
-        The state of this process.
-    job
-        Its progress, and its controller.
-    ranks
-        The processes of the job.
-    saves, twins
-        Its saves, and its groups with the same rows, if there are any.
-    observers
-        Called at losses and saves.
-    plan
-        That of the policy.
-    planned_save_s
-        What a save takes by the scenario, s, for a controller to go by before one was timed.
+    `planned_save_s`: what a save takes by the scenario, s, for a controller to go by before one was
+    timed.
     """
 
-    def __init__(
-        self,
-        state: ProcessState[Any],
-        job: RunningJob,
-        ranks: Ranks,
-        saves: Saves,
-        twins: TwinShards | None,
-        observers: Sequence[HooksObserver],
-        plan: Plan,
-        planned_save_s: float,
-    ) -> None:
-        self._state, self._job, self._ranks, self._saves = state, job, ranks, saves
-        self._twins, self._observers, self._plan = twins, observers, plan
-        self._planned_save_s = planned_save_s
+    def __init__(self, member: JobMember, saves: Saves, planned_save_s: float) -> None:
+        self._state, self._job, self._ranks, self._plan, self._observers, self._twins = member
+        self._saves, self._planned_save_s = saves, planned_save_s
 
     def recover(self, lost: Collection[int], dense: bool, start: bool, planned: bool) -> None:
         """Return as the controller says, or everything at the `start` of a whole job.
@@ -94,7 +68,7 @@ class Recovery:
         self._saves.settle()
         if just_restored:
             if before := state.accounts:  # what the start took for lost
-                job.lost_steps = self._lost_steps(before)
+                job.lost_steps = accounts.lost_steps(before, state.servers)
                 state.updates.lost = before["updates"]["lost"]
         else:
             self._answer(range(state.servers), dense=True)
@@ -175,22 +149,10 @@ class Recovery:
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started continues from the accounts of another."""
-        job, counts = self._job, self._saves.counts
+        counts, state = self._saves.counts, self._state
         counts["bytes_loaded"] += size
-        if not job.started:
-            before = self._state.accounts
-            job.usable = UsableCheckpoints(UsableCheckpoint(*each) for each in before["usable"])
-            job.usable.portions = before.get("portions", 0.0)  # 0.1.0 wrote none
-            job.lost_steps = self._lost_steps(before)
-            job.watch.go_on(before["seconds"])
-            job.executed += before.get("executed", before["usable"][-1][0])  # nor these
-            for name, number in before["counts"].items():
-                counts[name] += number
-
-    def _lost_steps(self, before: dict[str, Any]) -> int:
-        """Return those of accounts; (E4) counts steps of shards, of which there may be others."""
-        lost_steps: int = round(before["lost_steps"] * self._state.servers / before["shards"])
-        return lost_steps
+        if not self._job.started:
+            accounts.go_on(state.accounts, self._job, counts, state.servers)
 
     def _catch_up(self, latest: int, planned: bool) -> None:
         """A new controller hears of what was before it: it may go by what it has seen.

@@ -1,4 +1,4 @@
-"""What a job with hooks has come to so far."""
+"""The summary of a job with hooks."""
 
 from dataclasses import asdict, dataclass
 
