@@ -27,7 +27,7 @@ def scenario(rows=ROWS, **more):
         model={"tables": [{"rows": each, "dim": DIM} for each in rows], "tracked_tables": 2},
         cluster={"parameter_servers": 2, "trainers": 1},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 0},
+        failures=more.pop("failures", {"exactly": 0}),
         policies=POLICIES | more,
     )
 

@@ -6,7 +6,6 @@ from collections import namedtuple
 import pytest
 import torch
 
-import cprsim
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TablePart
 from tests.trainer import loops
@@ -56,14 +55,8 @@ def test_stores_take_no_more_than_was_said(policy, times, tmp_path, monkeypatch)
 
 
 def of_cpr(mean):
-    return cprsim.Scenario(
-        job={"useful_time": "40 s", "samples": 1280},
-        model={"tables": [{"rows": rows, "dim": 8} for rows in (300, 100, 20)]},
-        cluster={"parameter_servers": 2, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"distribution": "exponential", "mean": mean},
-        policies={"cpr": {"system": "cpr-mfu", "target_pls": 0.1}},
-    )
+    failures = {"distribution": "exponential", "mean": mean}
+    return scenario(failures=failures, cpr={"system": "cpr-mfu", "target_pls": 0.1})
 
 
 def test_cpr_that_plans_full_recovery_says_so(tmp_path):

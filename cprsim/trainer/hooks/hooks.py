@@ -151,7 +151,7 @@ class TrainerHooks(Generic[_Batch]):
         for each in [*state.missing(self._ranks.total)]:  # which all ask for before any may raise
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
-            planned = bool(self._ranks.least(int(self._checkpoints.stopped)))
+            planned = bool(self._ranks.least(int(self._checkpoints.was_stopped)))
             return self._recover(range(self._servers), True, start=True, planned=planned)
         self._saves.first(0)
         self._job.started = self._unchecked = True
@@ -172,7 +172,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._checkpoints.stopped = self._just_restored = False
+        self._checkpoints.folder.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             for name, table in self._state.check():
@@ -209,8 +209,8 @@ class TrainerHooks(Generic[_Batch]):
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        self._checkpoints.stopped = self._saves.everything(self._plan.last_save)
-        return self._checkpoints.stopped
+        self._checkpoints.folder.stopped = self._saves.everything(self._plan.last_save)
+        return self._checkpoints.folder.stopped
 
     def updating(self) -> AbstractContextManager[None]:
         """In this block rows may be updated, in any thread: no save copies them meanwhile.
@@ -378,7 +378,7 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
-        self._checkpoints.stopped = True  # a job that is prolonged has not failed
+        self._checkpoints.folder.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 

@@ -51,6 +51,7 @@ class JobFolder:
         self.path = path
         self.claim: Claim | None = None
         self.fault: str | None = None
+        self._stopped = (path / _STOPPED).exists()
         if not os.path.lexists(path / _CLAIM):
             return
         try:
@@ -99,10 +100,14 @@ class JobFolder:
     @property
     def stopped(self) -> bool:
         """True if the job was stopped on purpose after the step that was done last."""
-        return (self.path / _STOPPED).exists()
+        return self._stopped
 
-    def set_stopped(self, stopped: bool) -> None:
+    @stopped.setter
+    def stopped(self, stopped: bool) -> None:
         """Note it, or that the job continues; a disk that has no room for the note ends nothing."""
+        if stopped == self._stopped:
+            return
+        self._stopped = stopped
         with suppress(OSError):
             if stopped:
                 (self.path / _STOPPED).touch()

@@ -206,20 +206,23 @@ class _Lookup:
         A warning names the first of these, once a table; padding is no row.
         """
         firsts, ends, shifts = self._tables[table]
-        part = torch.bucketize(ids, ends, right=True).clamp(max=len(ends) - 1)
+        part: Tensor | int = 0  # of most tables there is one alone: no search, which is slow
+        if len(ends) > 1:
+            part = torch.bucketize(ids, ends, right=True).clamp(max=len(ends) - 1)
         here = (ids >= firsts[part]) & (ids < ends[part])
-        numbers = (ids + shifts[part])[here]
-        if table not in self._strange and len(numbers) < len(ids):
-            strange = ids[~here & (ids != PADDING)]
-            if len(strange):
-                self._strange.add(table)
-                warnings.warn(
-                    f"lookups(): row {int(strange[0])} of table {table} is not here and is left "
-                    "out, as others of that table will be; see the part of it that shards() gives",
-                    HooksWarning,
-                    stacklevel=5,
-                )
-        return numbers
+        numbers = ids + shifts[part]
+        if here.all():
+            return numbers
+        strange = ids[~here & (ids != PADDING)]
+        if len(strange) and table not in self._strange:
+            self._strange.add(table)
+            warnings.warn(
+                f"lookups(): row {int(strange[0])} of table {table} is not here and is left out, "
+                "as others of that table will be; see the part of it that shards() gives",
+                HooksWarning,
+                stacklevel=5,
+            )
+        return numbers[here]
 
 
 def _kinds(part: TablePart) -> Kinds:

@@ -46,7 +46,7 @@ class JobRecovery:
             assert answer is not None
             by_twins = answer.source in self._plan.live_tiers
             self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._state.checkpoints.stopped = False
+        self._state.checkpoints.folder.stopped = False
         if start:
             self._saves.adopt(job.step)
         latest = self._latest(job.usable.last.step)  # which all processes ask for
@@ -83,7 +83,7 @@ class JobRecovery:
         job.step = step
         job.controller.tell(Resumed(job.clock, ()))
         state.forget()
-        state.checkpoints.stopped = False
+        state.checkpoints.folder.stopped = False
         job.watch.switch("save")
         job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
         error = self._saves.renew(step)
