@@ -24,7 +24,8 @@ class JobRecovery:
     """
 
     def __init__(self, member: JobMember, saves: Saves, planned_save_s: float) -> None:
-        self._state, self._job, self._ranks, self._plan, self._observers, self._twins = member
+        self._state, self._job, self._ranks = member.state, member.job, member.ranks
+        self._plan, self._observers, self._twins = member.plan, member.observers, member.twins
         self._saves, self._planned_save_s = saves, planned_save_s
 
     def recover(self, lost: Collection[int], dense: bool, start: bool, planned: bool) -> None:
