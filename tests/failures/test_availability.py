@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 import math
 import re
 import tarfile
@@ -132,14 +131,6 @@ def brute_force(counts: list[int], gap: float) -> list[tuple[float, int, float |
 @given(st.lists(st.integers(0, 12), min_size=1).filter(lambda counts: sorted(counts) != counts))
 def test_a_spot_trace_is_read_as_tick_by_tick(counts):
     assert outages_of(spot(counts)) == brute_force(counts, 10)
-
-
-@pytest.mark.parametrize("name", ["SPOT.JSON.GZ", "spot.json.xz"])
-def test_a_packed_spot_trace_is_read(name):
-    pack = gzip.compress if name.endswith("GZ") else lzma.compress
-    Path(name).write_bytes(pack(b'{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'))
-
-    assert outages_of(read_log(name, "spot")) == [(2.0, 1, None), (2.0, 2, None)]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, f'{{"data": [{"9" * 5000}]}}'])
