@@ -93,20 +93,14 @@ def takeover_s() -> float:
 def rows() -> list[Row]:
     """Every figure of this module."""
     published = Row(
-        "hot-swap",
-        "pause for one failure, 65B on 512 A100",
-        "DeadPool/PHOENIX, arXiv 2607.01646",
-        "input",
-        40.0,
-        takeover_s(),
-        "s",
+        *("pause for one failure, 65B on 512 A100", "DeadPool/PHOENIX, arXiv 2607.01646", "input"),
+        *(40.0, takeover_s(), "s"),
         "the published bound is the takeover; the load of one shard comes on top",
     )
     return [
         published,
         *(
             Row(
-                "hot-swap",
                 f"stalled, {pool.nodes} nodes, {pool.spares} spares, load {pool.load:g}, "
                 f"{repair} repair",
                 "Erlang's loss formula, exact",
