@@ -10,7 +10,7 @@ from tests.tiers import one_of_each
 from tools.pages.validation import PAGE
 from tools.tables import csv_line
 from tools.validation import starts_section
-from tools.validation.replayed import AGES, LENGTHS, LOGS, MEASURES, Mean, Played, compare
+from tools.validation.replayed import AGES, LENGTHS, LOGS, MEASURES, Played, compare
 from tools.validation.replayed_section import (
     BEYOND,
     HEADING,
@@ -19,6 +19,7 @@ from tools.validation.replayed_section import (
     section_of,
     sections,
 )
+from tools.validation.systems.mean import Mean
 
 QUICK = "LANL 6, whole life, 32 nodes"
 #: Why a law may be off its log: `fit` doesn't stand for its mean.
@@ -73,7 +74,7 @@ def test_replays_tell_no_more_than_the_log_has():
     assert jobs.log("full").error == pytest.approx(0.01)
     assert jobs.z("full") == pytest.approx(-0.03 / (0.01**2 + 0.001**2) ** 0.5)
     assert jobs.z_of_replays("stationary", "full") == pytest.approx(-0.03 / 0.001 / 2**0.5)
-    assert replayed.of_fewer(0.2) == replayed
+    assert jobs._replace(repeated=0.2).log("full") == replayed
 
 
 def test_the_table_has_every_log():

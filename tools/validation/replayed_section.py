@@ -17,10 +17,10 @@ from tools.validation.replayed import (
     MEASURES,
     Compared,
     Log,
-    Mean,
     Played,
     compare,
 )
+from tools.validation.systems.mean import Mean
 
 HEADING = "## Replayed logs against their fitted laws"
 #: CSV file of every row; the page links it.
@@ -159,4 +159,4 @@ def _repeated() -> str:
 def percent(mean: Mean) -> tuple[str, str]:
     """A mean and its standard error in percent, both to the second digit of the latter."""
     decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
-    return f"{100 * mean.share:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"
+    return f"{100 * mean.value:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"
