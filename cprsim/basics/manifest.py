@@ -83,7 +83,7 @@ def read_manifest(folder: Path, names: Collection[str]) -> dict[str, Any]:
 
 
 def _signed(document: Mapping[str, Any]) -> bytes:
-    whole = {**document, _OWN: _hash(document)}
+    whole = {**document, _OWN: digest(document)}
     return (json.dumps(whole, indent=2) + "\n").encode()
 
 
@@ -100,13 +100,13 @@ def _parsed(content: bytes, older: bool = False) -> dict[str, Any]:
         raise ValueError
     if older and _OWN not in document and _HASHES in document:
         return document
-    if document.pop(_OWN) != _hash(document):
+    if document.pop(_OWN) != digest(document):
         raise ValueError
     return document
 
 
-def _hash(document: Mapping[str, Any]) -> str:
-    """The SHA-256 of all that a manifest says but this."""
+def digest(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a document as compact JSON with its keys in order."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
