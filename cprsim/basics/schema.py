@@ -29,6 +29,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
+from cprsim.errors import ScenarioError
 
 #: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
@@ -182,6 +183,14 @@ class Section(BaseModel):
         if info.context is OF_SCENARIO:
             _check_range(value)
         return value
+
+    @classmethod
+    def checked(cls, table: object, name: str, context: object = None) -> Self:
+        """Validate the table of that name; raise `ScenarioError` with every fault."""
+        try:
+            return cls.model_validate(table, context=context)
+        except ValidationError as error:
+            raise ScenarioError(*faults(error, cls, name)) from None
 
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""

@@ -14,7 +14,7 @@ from cprsim.rows.popularity import Popularity, uniform, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from tests.rows.baselines import RoundRobin
-from tests.rows.exact import LostByRow, play
+from tests.rows.exact import LostByRow, play, zipf_by_row
 from tests.tiers import one_of_each
 
 ROWS = 30_000
@@ -27,11 +27,10 @@ def played(
     tracker: str, exponent: float, parts: int, accesses_a_row: float, intervals: int
 ) -> LostByRow:
     """Row by row under Adagrad; batches are small beside SSU's list, as a trainer's are."""
-    share = np.arange(1, ROWS + 1) ** -exponent
     accesses = accesses_a_row * ROWS / parts
     table = np.zeros(ROWS)
     return play(
-        Popularity(np.ones(ROWS), share / share.sum()),
+        zipf_by_row(ROWS, exponent),
         {
             "mfu": lambda: MFU(ROWS),
             "ssu": lambda: SSU(ROWS, round(ROWS / parts), 2, seed=11),
