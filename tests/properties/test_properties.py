@@ -249,7 +249,10 @@ def test_a_faster_store_never_makes_a_job_longer(tables: dict[str, Any], seed: i
     # one ahead loads no longer. That both are hit by the same failures takes `during_recovery`: a
     # long load that absorbs failures can be a blessing.
     slow = Scenario(**tables)
-    rates = {key: units.parse_rate(value) * 2 for key, value in tables["storage"].items()}
+    rates = {
+        key: units.parse(value, units.BYTES_PER_SECOND) * 2
+        for key, value in tables["storage"].items()
+    }
     fast = Scenario(**tables | {"storage": {key: f"{rate!r} B/s" for key, rate in rates.items()}})
     before, after = play(slow, "it", seed, 0), play(fast, "it", seed, 0)
     assert after.wall <= before.wall * (1 + 1e-12)

@@ -69,14 +69,10 @@ def left_by(
 
 
 class LostByRow(NamedTuple):
-    """What one play lost: in `updates`, each of which counts alike, and in `change`.
-
-    `before`: updates that a failure just before each save loses, shape (saves,), as in `updates`.
-    """
+    """What one play lost: in `updates`, each of which counts alike, and in `change`."""
 
     updates: Lost
     change: Lost
-    before: NDArray[np.float64]
 
 
 def play(
@@ -116,7 +112,7 @@ def play(
     rows_made = _Rows(rule, popularity.size)
     live, saved = rows_made.live, np.zeros(popularity.size, dtype=np.int32)
     saved_place = np.zeros(popularity.size)
-    before, after, change = (np.empty(saves) for _ in range(3))
+    after, change = np.empty(saves), np.empty(saves)
     for save in range(saves):
         if renewed and save:
             rows_made.begin_anew(draw.renew(-math.expm1(-renewed * fraction)))
@@ -127,16 +123,13 @@ def play(
                 table[rows] = rows_made.place(rows)
             for start in range(0, len(rows), batch or _CHUNK):
                 tracker.observe(rows[start : start + (batch or _CHUNK)])
-        before[save] = (live - saved).sum(dtype=np.int64)
         rows = tracker.select(k) if k < len(live) else np.arange(k)
         tracker.saved(rows)
         saved[rows], saved_place[rows] = live[rows], rows_made.place(rows)
         after[save] = (live - saved).sum(dtype=np.int64)
         change[save] = (rows_made.place(slice(None)) - saved_place).sum()
     made = Steady(updates) if rule == "sgd" else Made(popularity, updates, renewed, fraction)
-    return LostByRow(
-        Lost(fraction, after / updates), Lost(fraction, change, (made,)), before / updates
-    )
+    return LostByRow(Lost(fraction, after / updates), Lost(fraction, change, (made,)))
 
 
 class _Rows:
