@@ -6,22 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from cprsim.advice.candidates import value_at
-from cprsim.basics.units import (
-    BYTES,
-    SECONDS,
-    Units,
-    parse_bytes,
-    parse_duration,
-    parse_rate,
-)
+from cprsim.basics.units import BYTES, BYTES_PER_SECOND, SECONDS, Units, parse
 from cprsim.contract import Choice, DurationSpan
 from cprsim.errors import UnitError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import leaves
 
 Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
-#: Quantities with units: how their texts are read, and in which units the page writes them.
-_QUANTITIES: Final = {"duration": parse_duration, "rate": parse_rate, "size": parse_bytes}
+#: Quantities with units: those of their texts, and those in which the page writes them.
+_QUANTITIES: Final[dict[Kind, Units]] = {
+    "duration": SECONDS,
+    "rate": BYTES_PER_SECOND,
+    "size": BYTES,
+}
 UNITS: Final[dict[str, Units]] = {
     "duration": SECONDS,
     "rate": Units(
@@ -88,8 +85,8 @@ class Control:
     def number(self, text: str) -> float | None:
         """Return the place of a text on the slider, in SI units; None for a rule (`"optimal"`)."""
         try:
-            parse = _QUANTITIES.get(self.kind)
-            found = float(text) if parse is None else parse(text.strip("\"' "))
+            table = _QUANTITIES.get(self.kind)
+            found = float(text) if table is None else parse(text.strip("\"' "), table)
         except (UnitError, ValueError):
             return None
         return found if math.isfinite(found) else None
@@ -193,9 +190,9 @@ def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _
         return _Value("number", repr(found), found)
     if not isinstance(found, str):
         return None
-    for kind in ("duration", "rate", "size"):
+    for kind, table in _QUANTITIES.items():
         try:
-            return _Value(kind, found, _QUANTITIES[kind](found))
+            return _Value(kind, found, parse(found, table))
         except UnitError:
             continue
     return _Value("words", found, None)

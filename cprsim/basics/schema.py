@@ -8,7 +8,7 @@ import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Annotated, Any, Final, Self, TypeVar, get_args
+from typing import Annotated, Any, Final, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -30,8 +30,6 @@ from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
 from cprsim.errors import ScenarioError
-
-_M = TypeVar("_M", bound=BaseModel)
 
 #: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
@@ -186,6 +184,14 @@ class Section(BaseModel):
             _check_range(value)
         return value
 
+    @classmethod
+    def checked(cls, table: object, name: str, context: object = None) -> Self:
+        """Validate the table of that name; raise `ScenarioError` with every fault."""
+        try:
+            return cls.model_validate(table, context=context)
+        except ValidationError as error:
+            raise ScenarioError(*faults(error, cls, name)) from None
+
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -213,14 +219,6 @@ VARIANTS = ("a duration", "a table")
 def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[str]:
     """One line for each fault that pydantic found: dotted path, what is wrong, the way out."""
     return [_fault(details, model, prefix) for details in error.errors(include_url=False)]
-
-
-def validated(model: type[_M], table: object, prefix: str, context: Any = None) -> _M:
-    """Return a block of a file, named `prefix`; raise `ScenarioError` with every fault."""
-    try:
-        return model.model_validate(table, context=context)
-    except ValidationError as error:
-        raise ScenarioError(*faults(error, model, prefix)) from None
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

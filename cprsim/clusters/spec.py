@@ -13,7 +13,6 @@ from cprsim.basics.schema import (
     Seconds,
     Section,
     a_list,
-    validated,
 )
 from cprsim.basics.shipped import located
 from cprsim.basics.toml import check_values, parse_file, text_of
@@ -243,7 +242,7 @@ class ClusterSpec(Section):
         tables = self.mapping()
         for key, value in values.items():
             set_value(tables, key.split("."), value, key)
-        return validated(ClusterSpec, tables, "", OF_SCENARIO)
+        return ClusterSpec.checked(tables, "", OF_SCENARIO)
 
 
 def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec:
@@ -273,7 +272,7 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
     for override in overrides:
         apply_override(tables, override)
     _resolve(tables, Path.cwd())  # what the command line gives is relative to where it is
-    return validated(ClusterSpec, tables, "", OF_SCENARIO)
+    return ClusterSpec.checked(tables, "", OF_SCENARIO)
 
 
 def _resolve(tables: dict[str, Any], folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from cprsim.basics import units
-from cprsim.basics.schema import A_SHARE, Section, validated
+from cprsim.basics.schema import A_SHARE, Section
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.scenario.mapping import leaves
 from cprsim.sweeps.values import expand, parse_range
@@ -154,7 +154,7 @@ class SweepBlock(Section):
         """Read the table of a file; `ScenarioError` has every fault."""
         if not isinstance(table, dict):
             raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")
-        return validated(cls, table, "sweep")
+        return cls.checked(table, "sweep")
 
     def design(self, vary: Mapping[str, Any], is_whole: IsWhole) -> Design:
         """Return the points; `vary` replaces what the grid has for the same key."""
@@ -165,7 +165,7 @@ class SweepBlock(Section):
         if self.latin:
             head = {key: self.latin[key] for key in Latin.model_fields if key in self.latin}
             ranges = {key: given for key, given in self.latin.items() if key not in head}
-            block = validated(Latin, head, "sweep.latin")
+            block = Latin.checked(head, "sweep.latin")
             if not ranges:
                 raise ScenarioError(
                     'sweep.latin: has no range; write e.g. failures.mean = "log(1 h, 9 h)"'

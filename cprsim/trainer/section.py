@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from cprsim.basics.schema import Part, PositiveSeconds, Section, validated
+from cprsim.basics.schema import Part, PositiveSeconds, Section
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, DataError, Planted, Recorded, read_criteo
@@ -149,4 +149,4 @@ class TrainerSection(Section):
 
 def trainer_section(table: object) -> TrainerSection:
     """The block, checked; raise `ScenarioError` with every fault."""
-    return validated(TrainerSection, {} if table is None else table, "trainer")
+    return TrainerSection.checked({} if table is None else table, "trainer")

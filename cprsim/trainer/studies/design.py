@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import BeforeValidator, Field
 
-from cprsim.basics.schema import Section, validated
+from cprsim.basics.schema import Section
 from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
@@ -104,7 +104,7 @@ def study_section(table: object) -> StudySection:
         raise ScenarioError(
             "study: the block [study] is missing, with seeds and [study.parts.NAME]"
         )
-    return validated(StudySection, table, "study")
+    return StudySection.checked(table, "study")
 
 
 def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> list[Run]:
