@@ -5,6 +5,7 @@ this code; its mean and standard error stand beside each figure.
 """
 
 import math
+import random
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from cprsim.formulas.makespan import blocking_makespan_s, blocking_segment_s, segment_count
 from cprsim.formulas.pls import expected_pls, mean_pls
+from tools.validation.formulas import async_cycle_s, async_makespan_s, partial_makespan_s
 
 # T, tau, save, M, R, D, failures in recovery?, exact, Monte-Carlo mean, its standard error
 BLOCKING = [
@@ -46,6 +48,7 @@ def test_daly_printed_makespan(work, tau, save, mtbf, recovery):
 def test_hopeless_segments_are_infinite_and_no_error(mtbf):
     assert blocking_segment_s(50, 5, mtbf, 10) == math.inf
     assert blocking_segment_s(50, 5, mtbf, 10, during_recovery=False) == math.inf
+    assert async_cycle_s(50, 1, 5, mtbf, 10) == math.inf
 
 
 def test_an_empty_segment_takes_no_time():
@@ -111,11 +114,15 @@ def test_rare_failures_keep_the_digits_of_the_overhead(mtbf):
     assert extra == pytest.approx(55 * (55 / 2 + 13) / mtbf, rel=1e-3, abs=2e-14)
 
 
-# tau, save, M, N, PLS (Monte-Carlo of the second: 0.026782)
-@pytest.mark.parametrize("row", [(50, 5, 100, 18, 0.0166667), (10, 1, 28, 8, 0.0267857)])
+# T, tau, save, M, R, N, makespan, PLS (Monte-Carlo of the second: 1217.867 and 0.026782)
+@pytest.mark.parametrize(
+    "row",
+    [(1000, 50, 5, 100, 13, 18, 1243.0, 0.0166667), (1000, 10, 1, 28, 3, 8, 1217.857, 0.0267857)],
+)
 def test_partial_table(row):
-    *arguments, pls = row
-    assert mean_pls(*arguments) == pytest.approx(pls, rel=3e-6)
+    work, tau, save, mtbf, recovery, servers, makespan, pls = row
+    assert partial_makespan_s(work, tau, save, mtbf, recovery) == pytest.approx(makespan, rel=1e-6)
+    assert mean_pls(tau, save, mtbf, servers) == pytest.approx(pls, rel=3e-6)
 
 
 def test_partial_pls_is_a_fifth_over_cprs_form_for_saves_of_a_tenth():
@@ -129,7 +136,70 @@ def test_partial_pls_is_cprs_form_for_free_saves(tau, mtbf, servers_hit):
     assert exact == pytest.approx(expected_pls(tau, mtbf, 18, servers_hit))
 
 
-def test_partial_pls_in_the_limits():
+def test_partial_forms_in_the_limits():
+    assert partial_makespan_s(1000, 50, 5, math.inf, 13) == pytest.approx(1100)
+    assert partial_makespan_s(1000, math.inf, 5, 100, 13) == pytest.approx(1130)
+    assert partial_makespan_s(1000, math.inf, 5, math.inf, 13) == 1000
     assert mean_pls(50, 5, math.inf, 18) == 0.0
     assert mean_pls(math.inf, 5, math.inf, 18) == 0.0
     assert mean_pls(math.inf, 5, 100, 18) == math.inf
+
+
+# tau, stall, persist, M, R + D, exact, Monte-Carlo (the last has three saves under way)
+@pytest.mark.parametrize(
+    ("arguments", "exact", "mean"),
+    [
+        ((60, 1, 40, 300, 12), 80.3841, 80.386),
+        ((60, 0, 0, 300, 12), 69.0777, None),
+        ((30, 2, 90, 300, 12), 47.4067, 47.414),
+    ],
+)
+def test_async_table(arguments, exact, mean):
+    found = async_cycle_s(*arguments)
+    assert found == pytest.approx(exact, abs=5e-5)
+    if mean is not None:
+        assert found == pytest.approx(mean, abs=0.01)
+
+
+@given(tau=st.floats(1.0, 500.0), save=st.floats(0.0, 50.0), mtbf=st.floats(50.0, 1e6))
+def test_async_without_persist_is_blocking(tau, save, mtbf):
+    blocking = blocking_segment_s(tau, save, mtbf, 12, during_recovery=False)
+    assert async_cycle_s(tau, save, 0.0, mtbf, 12) == pytest.approx(blocking)
+
+
+def play_async(rng, segments, spacing, persist):
+    """One run by its failures: what a stretch of `age` seconds without one has committed."""
+    mtbf, recovery = 150.0, 12.0
+    clock, committed = 0.0, 0
+    while True:
+        age = rng.expovariate(1 / mtbf)
+        done = (segments - committed) * spacing + persist
+        if age >= done:
+            return clock + done
+        committed += max(0, math.floor((age - persist) / spacing))
+        clock += age + recovery
+
+
+@pytest.mark.parametrize("tau_persist", [(60, 40), (30, 90)])
+def test_async_makespan_against_played_runs(tau_persist):
+    tau, persist = tau_persist
+    rng, runs = random.Random(20260), 40_000
+    times = [play_async(rng, 5, tau + 2, persist) for _ in range(runs)]
+    mean = sum(times) / runs
+    deviation = math.sqrt(sum((time - mean) ** 2 for time in times) / runs)
+    expected = async_makespan_s(5 * tau, tau, 2, persist, 150.0, 12.0)
+    assert abs(mean - expected) < 3.5 * deviation / math.sqrt(runs)
+
+
+def test_async_makespan_in_the_limits():
+    assert async_makespan_s(300, 60, 2, 40, math.inf, 12) == 5 * 62 + 40
+    # A run of one segment has to live through its work, its stall and its persist at once.
+    one = blocking_segment_s(60, 42, 150, 12, during_recovery=False)
+    assert async_makespan_s(60, 60, 2, 40, 150, 12) == pytest.approx(one)
+    many = async_makespan_s(60e6, 60, 2, 40, 150, 12) / 1e6
+    assert many == pytest.approx(async_cycle_s(60, 2, 40, 150, 12), rel=1e-5)
+
+
+def test_async_without_persist_is_the_blocking_makespan():
+    blocking = blocking_makespan_s(300, 60, 2, 150, 12, 0, during_recovery=False, final_save=True)
+    assert async_makespan_s(300, 60, 2, 0, 150, 12) == pytest.approx(blocking)
