@@ -10,6 +10,7 @@ import platform
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from importlib.metadata import version
 from pathlib import Path
 
@@ -209,14 +210,10 @@ def written(out: Path) -> dict[str, bytes]:
 def run_twice(tmp_path_factory):
     """The files of the same run, written twice, outside any repository."""
     folder = tmp_path_factory.mktemp("run")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with chdir(folder):
         for name in ("first", "a/b/second"):
             arguments = ["--replications", "5", "--seed", "4", "--out", name]
             assert cli._main(["run", KAGGLE, *arguments]) == 0
-    finally:
-        os.chdir(before)
     return [written(folder / "first"), written(folder / "a/b/second")]
 
 

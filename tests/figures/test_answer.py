@@ -1,7 +1,5 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,14 +12,9 @@ from cprsim.figures.answer import answer, chosen, front, pareto
 from cprsim.figures.style import CAUSE_COLOURS
 from cprsim.figures.texts import percent
 from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
-from tests.figures.reading import labels, notes, rendered, words
+from tests.figures.reading import Drawn, labels, notes, words
 
-
-@cache
-def drawn_answer(case: str) -> Figure:
-    table, bounds = CASES[case]
-    figure = answer(table, "overhead", bounds, "USD", "A title")
-    return rendered(figure)
+drawn_answer = Drawn(lambda *case: answer(case[0], "overhead", case[1], "USD", "A title"), CASES)
 
 
 def headed(figure: Figure) -> dict[str, Axes]:
@@ -136,11 +129,7 @@ def test_of_many_the_chosen_the_next_and_the_best_of_each_origin_are_shown():
 # --- Fronts ---------------------------------------------------------------------------------------
 
 
-@cache
-def drawn_pareto(case: str) -> Figure:
-    table, bounds = CASES[case]
-    figure = pareto(table, "overhead", bounds, "USD", "A title")
-    return rendered(figure)
+drawn_pareto = Drawn(lambda *case: pareto(case[0], "overhead", case[1], "USD", "A title"), CASES)
 
 
 def by_axis(figure: Figure) -> dict[str, Axes]:

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,14 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgba
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import look
-from cprsim.figures.cells import phase, points, robust
+from cprsim.figures.cells import phase, robust
 from cprsim.figures.style import SYSTEM_COLOURS, paler, policy_colours
 from tests.figures.answers import LEVERS, WITHIN
-from tests.figures.reading import heading, key, labels, notes, rendered
+from tests.figures.reading import Drawn, heading, key, labels, notes
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -80,11 +78,7 @@ PHASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
 }  # fmt: skip
 
 
-@cache
-def drawn_phase(case: str) -> Figure:
-    table, axes, title, among = PHASES[case]
-    figure = phase(table, axes, SYSTEMS, title, among)
-    return rendered(figure)
+drawn_phase = Drawn(lambda table, axes, *more: phase(table, axes, SYSTEMS, *more), PHASES)
 
 
 def cells(axes: Axes) -> np.ndarray:
@@ -234,16 +228,12 @@ def test_what_is_no_map_is_refused(table, axes, fault):
 
 CHOSEN = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in CHOSEN.values())
-ROBUST: dict[str, pd.DataFrame] = {
-    "all": LEVERS,
-    "one row": LEVERS.iloc[2:3],
-    "no best": LEVERS.iloc[4:5].assign(least=""),
+ROBUST = {
+    "all": (LEVERS,),
+    "one row": (LEVERS.iloc[2:3],),
+    "no best": (LEVERS.iloc[4:5].assign(least=""),),
 }
-
-
-@cache
-def drawn_robust(case: str) -> Figure:
-    return rendered(robust(ROBUST[case], "a", WITHIN, CHOSEN, "A title"))
+drawn_robust = Drawn(lambda table: robust(table, "a", WITHIN, CHOSEN, "A title"), ROBUST)
 
 
 def test_points_are_of_what_losses_are_shares_of():
@@ -287,24 +277,3 @@ def test_what_is_lost_is_written_or_why_it_is_not_known():
     }
     unsure = robust(LEVERS.iloc[2:3].assign(sure=False), "a", WITHIN, CHOSEN)
     assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
-
-
-def test_it_is_drawn_on_axes_of_the_users():
-    axes = Figure().subplots()
-    assert robust(LEVERS, "a", WITHIN, CHOSEN, ax=axes) is axes.figure
-    assert len(axes.patches) == len(LEVERS)
-
-
-@pytest.mark.parametrize(
-    ("loss", "text"),
-    [
-        (0.0, "0 pt"),
-        (1e-12, "0 pt"),
-        (0.00005, "<0.01 pt"),
-        (0.00067, "0.067 pt"),
-        (0.0129, "1.3 pt"),
-        (0.4, "40 pt"),
-    ],
-)
-def test_points(loss, text):
-    assert points(loss) == text

@@ -155,16 +155,6 @@ def test_a_policys_own_interval_gives_way_to_the_target() -> None:
     )
 
 
-def test_tradeoff_needs_a_policy_with_a_target() -> None:
-    text = (
-        "figure tradeoff: the scenario has no CPR policy whose target could be varied; add one, "
-        'e.g. system = "cpr-vanilla"'
-    )
-    with pytest.raises(UsageError) as raised:
-        tables.tradeoff(kaggle("full"), 2)
-    assert str(raised.value) == text
-
-
 def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
     scenario = shipped("criteo-kaggle.toml")
     done = cprsim.sweep(scenario, tmp_path, {"policies.cpr.target_pls": "0.05,0.1"}, ["cpr"], 2)
@@ -258,15 +248,6 @@ def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> Non
     assert files.mtbf(PictureSource(tmp_path / "failures.csv")).rows["measured_s"].iloc[
         -1
     ] != pytest.approx(alone.rows["measured_s"].iloc[-1])
-
-
-def test_a_scenario_without_a_log_has_none_to_draw() -> None:
-    path = shipped("criteo-kaggle.toml")
-    with pytest.raises(UsageError) as raised:
-        PICTURES["survival"].found(path)
-    assert str(raised.value) == (
-        f"{path}: its failures are no log (failures.trace); give a log as CSV"
-    )
 
 
 def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
