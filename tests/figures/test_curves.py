@@ -13,12 +13,10 @@ from matplotlib.lines import Line2D
 
 from cprsim.figures.curves import (
     LOSSES,
-    MODELS,
     ecrm_overhead,
     ecrm_recovery,
+    estimates,
     interval,
-    scaling,
-    sensitivity,
     tradeoff,
 )
 from cprsim.figures.style import SYSTEM_COLOURS
@@ -46,8 +44,8 @@ def estimated(policy: str, times: float, **point: object) -> dict[str, object]:
 def by_servers(sizes: tuple[int, ...] = (8, 16, 32, 64, 128)) -> pd.DataFrame:
     return pd.DataFrame(
         [
-            estimated(policy, math.sqrt(size), model=model, servers=size)
-            for model in MODELS
+            estimated(policy, math.sqrt(size), varied=model, value=size)
+            for model in ("linear", "independent")
             for size in sizes
             for policy in POLICIES
         ]
@@ -136,10 +134,10 @@ def by_size() -> pd.DataFrame:
 
 LONG = "A title that takes more than one line, " * 5
 DRAWN: dict[str, tuple[Callable[..., Figure], pd.DataFrame, str]] = {
-    "scaling": (scaling, by_servers(), "Servers"),
-    "scaling, large": (scaling, by_servers((1000, 2000, 4000, 8000, 16000)), LONG),
-    "scaling, one size": (scaling, by_servers((8,)), ""),
-    "sensitivity": (sensitivity, by_failures(), "Failures"),
+    "scaling": (estimates, by_servers(), "Servers"),
+    "scaling, large": (estimates, by_servers((1000, 2000, 4000, 8000, 16000)), LONG),
+    "scaling, one size": (estimates, by_servers((8,)), ""),
+    "sensitivity": (estimates, by_failures(), "Failures"),
     "interval": (interval, by_interval(), "Intervals"),
     "tradeoff": (tradeoff, by_loss(), "$x_1$ and $y$"),
     "ecrm-overhead": (ecrm_overhead, by_size(), "Sizes"),
@@ -175,21 +173,19 @@ def test_policies_of_one_curve_are_named_together() -> None:
     assert "k = 4 and k = 2" in words(drawn("ecrm-overhead"))
 
 
-@pytest.mark.parametrize(
-    ("case", "panel", "x"), [("scaling", "model", "servers"), ("sensitivity", "varied", "value")]
-)
-def test_lines_are_estimates_and_points_are_simulated(case: str, panel: str, x: str) -> None:
+@pytest.mark.parametrize("case", ["scaling", "sensitivity"])
+def test_lines_are_estimates_and_points_are_simulated(case: str) -> None:
     table = DRAWN[case][1]
-    for axes, name in zip(drawn(case).axes, table[panel].unique(), strict=True):
+    for axes, name in zip(drawn(case).axes, table["varied"].unique(), strict=True):
+        there = table[table["varied"] == name]
         for system, marker in (("full", "o"), ("partial", "s"), ("cpr-vanilla", "D")):
-            rows = table[(table[panel] == name) & (table["system"] == system)]
+            rows = there[there["system"] == system]
             (curve,), (seen,) = lines(axes, system), lines(axes, system, marker)
-            same(curve, rows[x], rows["first_order"])
-            same(seen, rows[x], rows["overhead"])
+            same(curve, rows["value"], rows["first_order"])
+            same(seen, rows["value"], rows["overhead"])
         whiskers = [segment for c in axes.collections for segment in c.get_segments()]
-        rows = table[table[panel] == name]
         found = sorted((float(low[0]), float(low[1]), float(high[1])) for low, high in whiskers)
-        wanted = rows[[x, "overhead_low", "overhead_high"]].itertuples(index=False)
+        wanted = there[["value", "overhead_low", "overhead_high"]].itertuples(index=False)
         np.testing.assert_allclose(found, sorted(map(tuple, wanted)))
 
 

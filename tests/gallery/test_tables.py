@@ -48,7 +48,7 @@ def test_mtbf_by_model(servers: int, linear_h: float, independent_h: float) -> N
 
 def test_more_servers_cost_what_cprs_equations_say() -> None:
     rows = tables.scaling(kaggle(), 2).rows
-    table = rows.set_index(["model", "servers", "policy"])["first_order"]
+    table = rows.set_index(["varied", "value", "policy"])["first_order"]
     assert len(table) == 2 * 5 * 3
     for model, servers, full, partial, cpr in (
         ("linear", 32, 17.64, 9.46, 1.492),

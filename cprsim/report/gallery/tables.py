@@ -119,9 +119,9 @@ def scaling(scenario: Scenario, replications: int = 100) -> Drawing:
     for size in (servers * times for times in _SERVERS):
         for model, mtbf_s in mtbf_by_model(scenario.context.mtbf_s, servers, size).items():
             values = {"cluster.parameter_servers": size, "policies": policies}
-            point = {"model": model, "servers": size, "mtbf_s": mtbf_s}
+            point = {"varied": model, "value": size, "mtbf_s": mtbf_s}
             rows += _measured(_at_mtbf(scenario, mtbf_s, values), replications, **point)
-    return Drawing("curves:scaling", pd.DataFrame(rows), scenario.title)
+    return Drawing("curves:estimates", pd.DataFrame(rows), scenario.title)
 
 
 def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
@@ -155,7 +155,7 @@ def sensitivity(scenario: Scenario, replications: int = 100) -> Drawing:
         failures = _failing(scenario, {"exactly": count, "hits": who})
         there = scenario.with_values({"failures": failures, "policies": policies})
         rows += _measured(there, replications, varied=varied, value=value)
-    return Drawing("curves:sensitivity", pd.DataFrame(rows), scenario.title)
+    return Drawing("curves:estimates", pd.DataFrame(rows), scenario.title)
 
 
 def tradeoff(scenario: Scenario, replications: int = 100) -> Drawing:
