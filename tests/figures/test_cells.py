@@ -15,7 +15,6 @@ from cprsim.errors import UsageError
 from cprsim.figures import look
 from cprsim.figures.cells import phase, robust
 from cprsim.figures.style import SYSTEM_COLOURS, paler, policy_colours
-from tests.figures.answers import LEVERS, WITHIN
 from tests.figures.reading import Drawn, heading, key, labels, notes
 
 HOUR = 3600.0
@@ -226,6 +225,27 @@ def test_what_is_no_map_is_refused(table, axes, fault):
 # --- How the choice holds in perturbed scenarios --------------------------------------------------
 
 
+WITHIN = 0.001
+
+
+def world(factor: float, loses: float = 0.0, **changed: Any) -> dict[str, Any]:
+    """A row of `Robustness.table` in which `a` is the best, unless that is changed."""
+    row = {"factor": factor, "value": f"{20 * factor:g} h", "least": "a", "loses": loses}
+    row |= {"keeps": True, "sure": True} | changed
+    row |= {"loses_low": 0.9 * row["loses"], "loses_high": 1.1 * row["loses"]}
+    return row | {"holds": row["keeps"] and row["loses"] <= WITHIN}
+
+
+LEVERS = pd.DataFrame(
+    [
+        {"lever": "MTBF"} | world(0.25, -0.01, least="b", keeps=False),
+        {"lever": "MTBF"} | world(0.5, 0.002, least="b"),
+        {"lever": "MTBF"} | world(1.0),
+        {"lever": "MTBF"} | world(4.0),
+        {"lever": "parameter servers"} | world(0.25, math.nan, least="c", keeps=False),
+        {"lever": "parameter servers"} | world(1.0),
+    ]
+)
 CHOSEN = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in CHOSEN.values())
 ROBUST = {
