@@ -30,20 +30,14 @@ def policy(
 ) -> dict[str, Any]:
     causes = dict.fromkeys(OVERHEAD_CAUSES, 0.0) | causes
     overhead = sum(causes.values())
-    return {
-        "recovery": recovery,
-        "interval_s": interval_s,
-        **causes,
-        "overhead": overhead,
-        "overhead_low": overhead - half,
-        "overhead_high": overhead + half,
-        "updates_lost": learning,
-        "updates_lost_low": learning - lost_half,
-        "updates_lost_high": learning + lost_half,
-        "overhead_retrained": overhead + learning,
-        "overhead_retrained_low": overhead + learning - half - lost_half,
-        "overhead_retrained_high": overhead + learning + half + lost_half,
-    }
+    row = {"recovery": recovery, "interval_s": interval_s, **causes}
+    for name, mean, reach in (
+        ("overhead", overhead, half),
+        ("updates_lost", learning, lost_half),
+        ("overhead_retrained", overhead + learning, half + lost_half),
+    ):
+        row |= {name: mean, f"{name}_low": mean - reach, f"{name}_high": mean + reach}
+    return row
 
 
 def table(policies: dict[str, dict[str, Any]]) -> pd.DataFrame:

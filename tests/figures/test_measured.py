@@ -1,6 +1,5 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -22,6 +21,7 @@ from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.rows.meanfield import TRACKERS
 from cprsim.trainer.studies import findings
 from tests.figures.reading import Drawn, key
+from tests.figures.tables import grid
 from tests.studies.made_up import study
 
 HALVINGS = tuple(0.5**i for i in range(6, 0, -1))
@@ -36,14 +36,9 @@ def lost_table(
 ) -> pd.DataFrame:
     """Much as it comes out: MFU as SCAR, taking turns as saving everything, chance worse."""
     losses = {"mfu": 0.8, "scar": 0.8, "ssu": 1.5, "round-robin": 1.0, "random": 2.0}
-    return pd.DataFrame(
-        [
-            (skew, tracker, fraction, scale * (losses[tracker] - 0.1 * i - 0.4 * fraction))
-            for (i, skew), fraction in itertools.product(enumerate(skews), fractions)
-            for tracker in trackers
-        ],
-        columns=["skew", "tracker", "fraction", "relative"],
-    )
+    table = grid(skew=skews, fraction=fractions, tracker=trackers)
+    lost = table["tracker"].map(losses) - 0.1 * table["skew"].map(skews.index)
+    return table.assign(relative=scale * (lost - 0.4 * table["fraction"]))
 
 
 LONG_SKEWS = (
