@@ -134,13 +134,22 @@ def test_every_picture_is_looked_at():
 each_drawn = pytest.mark.parametrize(
     ("draw", "case"),
     [
-        (draw, case)
-        for draw in (
-            *(drawn_alone, shown, test_answer.drawn_answer, test_answer.drawn_pareto),
-            *(test_bars.drawn_bars, test_bars.drawn_ladder, test_cells.drawn_phase),
-            *(test_cells.drawn_robust, test_curves.drawn, test_log_page.drawn),
-            *(test_measured.drawn_mtbf, test_measured.drawn_rows, test_survival.drawn),
-        )
+        pytest.param(draw, case, id=f"{name}: {case}")
+        for name, draw in {
+            "alone": drawn_alone,
+            "shown": shown,
+            "answer": test_answer.drawn_answer,
+            "pareto": test_answer.drawn_pareto,
+            "bars": test_bars.drawn_bars,
+            "ladder": test_bars.drawn_ladder,
+            "phase": test_cells.drawn_phase,
+            "robust": test_cells.drawn_robust,
+            "curves": test_curves.drawn,
+            "log page": test_log_page.drawn,
+            "mtbf": test_measured.drawn_mtbf,
+            "rows": test_measured.drawn_rows,
+            "survival": test_survival.drawn,
+        }.items()
         for case in draw.cases
     ],
 )
