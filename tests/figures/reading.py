@@ -22,7 +22,7 @@ def rendered(figure: Figure) -> Figure:
 
 
 class Drawn:
-    """Draws cases of a table of arguments, each once, with everything where it comes to lie."""
+    """Draws and lays out pictures, one for each case of a table of arguments; each case once."""
 
     def __init__(self, draw: Callable[..., Figure], cases: Mapping[str, tuple[Any, ...]]) -> None:
         self.draw, self.cases, self._kept = draw, cases, dict[str, Figure]()

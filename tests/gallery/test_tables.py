@@ -30,7 +30,7 @@ SAVE_S, LOAD_S, AWAY_S, MTBF_S, USEFUL_S = 5.62 * 60, 2 * 60, 3.39 * 60, 28 * HO
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """Return what is told of what can't be drawn."""
+    """Return the message of the `UsageError` that a call raises."""
     with pytest.raises(UsageError) as raised:
         call()
     return str(raised.value)

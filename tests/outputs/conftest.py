@@ -1,4 +1,4 @@
-"""A user's folder of files, commands that are refused in it, and a guard that nothing computes."""
+"""Fixtures of commands that write: a user's folder, refusals in it, and a guard against computing."""
 
 import json
 import shutil
