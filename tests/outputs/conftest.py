@@ -1,4 +1,4 @@
-"""Fixtures of commands that write: a user's folder, refusals in it, and a guard against computing."""
+"""Fixtures of commands that write: a user's folder, refusals in it, and nothing that computes."""
 
 import json
 import shutil
