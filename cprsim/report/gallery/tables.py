@@ -51,12 +51,14 @@ Rows = list[dict[str, Any]]
 AS_IT_IS: Final = "as it is"
 
 
-def ladder(levers: Levers, replications: int = 400) -> Drawing:
-    """Return a row a lever and way of pulling it, as `cprsim.figures.bars.ladder` takes it.
+@register("ett-ladder", "levers", "ett-ladder.toml")
+def ladder(source: PictureSource, replications: int = 400) -> Drawing:
+    """The time that each lever of a scenario gives back, one after the other and alone.
 
-    Of the scenario's first policy. All rows meet the same failures, as far as their law is the
-    same.
+    A row a lever and way of pulling it, for the scenario's first policy. All rows meet the same
+    failures, as far as their law is the same.
     """
+    levers = load_levers(source.path)
     names = [*levers.sets]
     pulled = [
         ((), "together"),
@@ -73,12 +75,6 @@ def ladder(levers: Levers, replications: int = 400) -> Drawing:
         for which, way in pulled
     ]
     return Drawing("bars:ladder", pd.DataFrame(rows), levers.scenario().title)
-
-
-@register("ett-ladder", "levers", "ett-ladder.toml")
-def ladder_of_file(source: PictureSource) -> Drawing:
-    """The time that each lever of a scenario gives back, one after the other and alone."""
-    return ladder(load_levers(source.path))
 
 
 def effective_training(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
