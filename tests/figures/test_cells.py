@@ -1,6 +1,5 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-import itertools
 import math
 from typing import Any
 
@@ -16,6 +15,7 @@ from cprsim.figures import look
 from cprsim.figures.cells import phase, robust
 from cprsim.figures.style import SYSTEM_COLOURS, paler, policy_colours
 from tests.figures.reading import Drawn, heading, key, labels, notes
+from tests.figures.tables import grid
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -37,19 +37,13 @@ NOTHING = {
 NONE, FAILED = (row("") | NOTHING | {"verdict": verdict} for verdict in ("none", "failed"))
 
 
-def grid(x: list[Any], y: list[Any], cells: list[dict[str, Any]]) -> pd.DataFrame:
+def a_map(x: list[Any], y: list[Any], cells: list[dict[str, Any]]) -> pd.DataFrame:
     """Cells in the order of x, then y."""
-    pairs = itertools.product(x, y)
-    return pd.DataFrame(
-        [
-            {"failures.mean_s": mean, "costs.save_s": save, **cell}
-            for (mean, save), cell in zip(pairs, cells, strict=True)
-        ]
-    )
+    return grid(**{"failures.mean_s": x, "costs.save_s": y}).join(pd.DataFrame(cells))
 
 
 DECADES = [HOUR, 10 * HOUR, 100 * HOUR]
-SQUARE = grid(
+SQUARE = a_map(
     DECADES,
     [60.0, 120.0, 180.0],
     [row("full"), row("partial", "cpr", "full"), row("cpr"), NONE, FAILED, row("full", "partial"),
@@ -62,7 +56,7 @@ PHASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
     "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
     "one row of two keys": (SQUARE[::3], MTBF | SAVE, "$x$", ""),
     "many": (
-        grid([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
+        a_map([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
         MTBF | SAVE, "Many", "",
     ),
     "scattered": (
@@ -154,7 +148,7 @@ def test_values_are_in_order_at_even_distances_and_written_as_people_do():
     ],
 )
 def test_the_finding_tells_no_more_than_is_known(cells, to_do, told):
-    table = grid([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
+    table = a_map([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
     figure = phase(table, MTBF, SYSTEMS, to_do=to_do)
     finding, *more = told.strip().split("\n")
     assert heading(figure) == finding
