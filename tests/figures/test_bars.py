@@ -16,7 +16,7 @@ from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import draw
 from cprsim.figures.bars import ladder, ladder_finding
-from cprsim.figures.style import CAUSE_COLOURS, WHITE_INK, ink_on
+from cprsim.figures.style import CAUSE_COLOURS
 from tests.figures.reading import Drawn, key, words
 
 
@@ -234,14 +234,6 @@ def test_rounding_of_the_clock_is_no_overhead():
     noise = policy(1e-17) | {"overhead": 2e-16, "overhead_high": 2.1e-16}
     time_lost, _ = draw("breakdown", table({"full": noise})).axes
     assert end_labels(time_lost) == ["0 %"]
-
-
-def test_ink_stands_out():
-    assert [ink_on(colour) for colour in ("#000000", "#0072B2", "#F0E442")] == [
-        WHITE_INK,
-        WHITE_INK,
-        "black",
-    ]
 
 
 def test_an_unknown_figure_is_refused():

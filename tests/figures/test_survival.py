@@ -1,5 +1,6 @@
 """Oracles: Kaplan-Meier, and the laws of `distributions`."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from cprsim.figures.style import INK, LAW_COLOURS
 from cprsim.survival.fitted_laws import Fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard
 from cprsim.survival.sample import Sample
-from tests.figures.reading import Drawn, key, notes, words
+from tests.figures.reading import Drawn, heading, key, notes, words
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
 
 YEAR = 8766 * HOUR
@@ -179,3 +180,25 @@ def test_without_failures_or_fits_what_there_is_is_drawn() -> None:
     assert "nothing failed" in said
     assert "nothing failed" not in words(drawn("nine"))
     assert not any("KS" in text for text in words(drawn("nine")))
+
+
+def test_a_law_that_is_far_off_is_no_good_fit():
+    def title(durations):
+        sample = Sample.complete(durations)
+        return heading(log_page(sample, fit_all(sample), "log"))
+
+    rng = np.random.default_rng(5)
+    near = rng.gamma(2.0, 3600.0, 400)
+    # No law of one hump has two thirds within two seconds and the others at a day.
+    far = np.concatenate([rng.uniform(1, 2, 400), rng.uniform(86000, 87000, 200)])
+    assert re.fullmatch(r"\w+ fits best by AIC: up to [\d.]+ % off the log", title(near))
+    assert title(far).startswith("No law is within 10.0 % of the log; ")
+
+
+def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic():
+    sample = Sample.complete(np.random.default_rng(5).gamma(2.0, 3600.0, 400))
+    best, *others = fit_all(sample)
+    figure = log_page(sample, [others[0], best, *others[1:]], "log")
+    law = others[0].law.distribution.capitalize()
+
+    assert heading(figure).startswith(f"{law} is taken, though not best by AIC: up to ")
