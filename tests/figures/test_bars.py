@@ -128,10 +128,11 @@ def bars(axes: Axes) -> list[BarContainer]:
 
 @pytest.mark.parametrize("case", BARS)
 def test_bars_have_the_summarys_values_and_the_causes_colours(case):
+    """Slim ones end where lost updates are trained again."""
     summary, _ = BARS[case]
     time_lost, learning = drawn_bars(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
-    stacks = bars(time_lost)[: len(causes)]
+    stacks, slim = bars(time_lost)[: len(causes)], bars(time_lost)[len(causes) :]
     for cause, stack in zip(causes, stacks, strict=True):
         widths = [bar.get_width() for bar in stack]
         assert widths == pytest.approx(summary[cause].tolist(), rel=1e-12)
@@ -142,15 +143,8 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case):
         assert all(a[1] == pytest.approx(b[0]) for a, b in itertools.pairwise(edges))
     (lost,) = bars(learning)
     assert [bar.get_width() for bar in lost] == summary["updates_lost"].tolist()
-
-
-@pytest.mark.parametrize("case", BARS)
-def test_slim_bars_end_where_lost_updates_are_trained_again(case):
-    summary, _ = BARS[case]
-    time_lost, _ = drawn_bars(case).axes
-    causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
     lossy = summary[summary["updates_lost"] > 0]
-    by_itself, again = [each for each in bars(time_lost)[len(causes) :] if len(each)] or ([], [])
+    by_itself, again = [each for each in slim if len(each)] or ([], [])
     assert [bar.get_width() for bar in by_itself] == lossy["overhead"].tolist()
     ends = [bar.get_x() + bar.get_width() for bar in again]
     assert ends == pytest.approx(lossy["overhead_retrained"].tolist(), rel=1e-12)
