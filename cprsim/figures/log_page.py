@@ -151,7 +151,7 @@ def _facts(sample: Sample) -> str:
     """Say how many durations there are, how many are censored or late, and their mean."""
     said = counted(sample.n, "duration")
     if not sample.censored and not sample.late:
-        return f"{said}, none censored; mean {duration(sample.mean_s)}"
+        return f"{said}, none censored; mean {duration(sample.mtbf_s)}"
     said += f", {sample.censored:,} censored ({percent(sample.censored / sample.n)})"
     said += f", {sample.late:,} watched from a later age" * bool(sample.late)
     if not sample.failures:

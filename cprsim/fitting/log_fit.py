@@ -187,6 +187,8 @@ class LogFit:
         def told(found: Any) -> Any:
             return None if found is None else found.document()
 
+        rows = log.rows and {"what": log.rows[0], "read": log.rows[1], "kept": log.kept}
+
         return {
             "log": source.path,
             "reader": source.reader,
@@ -220,7 +222,7 @@ class LogFit:
             "restarts": told(self.restarts),
             "planned": None if log.planned is None else planned_document(log.planned),
             "causes": [{"cause": each, "n": n} for each, n in self.causes.most_common()],
-            "rows": None if log.rows is None else log.rows._asdict(),
+            "rows": rows,
             "columns": dict(log.columns),
             "told": [*source.notes, *log.notes],
             "notes": self.notes,

@@ -208,7 +208,7 @@ def compare(log: Log, folder: Path) -> Compared:
     failures = None if fit.source.reader == "intervals" else fit.source.failures()
     nodes = log.nodes or failures.system  # type: ignore[arg-type]
     lives = fit.view.per == "node"
-    gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mean_s
+    gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mtbf_s
     in_log = math.inf
     if failures is not None:
         in_log = failures.span_s / gap_s * max(failures.system // nodes, 1)
