@@ -11,6 +11,7 @@ from cprsim.contract import Choice, DurationSpan
 from cprsim.errors import UnitError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import leaves
+from cprsim.scenario.words import KEYS
 
 Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
 #: Quantities with units: those of their texts, and those in which the page writes them.
@@ -35,23 +36,6 @@ _FROM_NOTHING: Final[dict[str, tuple[float, float]]] = {
     "duration": (1.0, 3600.0),
     "whole": (1.0, 16.0),
     "number": (0.001, 1.0),
-}
-#: Keys of the job that are offered where the scenario has them, and what the page calls them.
-_OF_THE_JOB: Final[dict[str, str]] = {
-    "failures.mean": "MTBF of the job",
-    "failures.exactly": "failures in the job",
-    "cluster.parameter_servers": "parameter servers",
-    "cluster.trainers": "trainers",
-    "cluster.spares": "spare machines",
-    "costs.save": "save time",
-    "storage.write": "save bandwidth",
-    "costs.load": "load time",
-    "storage.read": "load bandwidth",
-    "cluster.nic": "network of a node",
-    "costs.reschedule": "rescheduling",
-    "costs.reschedule.mean": "rescheduling, mean",
-    "costs.detect": "detection",
-    "job.useful_time": "useful time",
 }
 #: Machines and failures are whole, however a file writes them.
 _WHOLE: Final = (
@@ -107,9 +91,8 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     """
     tables = scenario.mapping()
     causes = scenario.failures.causes
-    labels = dict(_OF_THE_JOB)
-    if scenario.failures.per == "node":
-        labels["failures.mean"] = "MTBF of a node"
+    whose = "a node" if scenario.failures.per == "node" else "the job"
+    labels = KEYS | {"failures.mean": f"MTBF of {whose}"}
     if causes is not None and all(each.detect is not None for each in causes):
         del labels["costs.detect"]  # no failure is left for it
     if causes is not None and all(each.repair is not None for each in causes):

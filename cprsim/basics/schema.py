@@ -318,13 +318,13 @@ def _keys(model: type[BaseModel], location: list[str]) -> list[str]:
     for part in location:
         for name, field in model.model_fields.items():
             if (field.alias or name) == part:
-                model = next(_models(field.annotation), model)
+                model = next(models_in(field.annotation), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Sections named in an annotation such as `tuple[Table, ...] | None`."""
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the sections named in an annotation such as `tuple[Table, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models(inner)
+        yield from models_in(inner)

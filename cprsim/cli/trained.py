@@ -9,7 +9,6 @@ from cprsim.cli.common import (
     ProgressBar,
     echo,
     echo_wrapped,
-    json_bytes,
     print_table,
     resumable,
 )
@@ -47,7 +46,7 @@ def _ready() -> None:
 )
 def train(asked: Any) -> None:
     """Train a scenario for real: its policy on processes that are really killed."""
-    from cprsim.basics.manifest import versions, with_manifest
+    from cprsim.basics.manifest import json_bytes, versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     _ready()
@@ -84,7 +83,7 @@ def train(asked: Any) -> None:
 )
 def validate(asked: Any) -> None:
     """Compare predicted with measured: calibrate, simulate, train for real with failures."""
-    from cprsim.basics.manifest import versions, with_manifest
+    from cprsim.basics.manifest import json_bytes, versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     _ready()

@@ -256,7 +256,7 @@ class LogFit:
 
         Below, repairs, causes and nodes of the log.
         """
-        from cprsim.figures.log_page import CauseCount, log_page  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow to import)
 
         found, repairs, medians = self.repairs, None, dict[str, float]()
         if found is not None:
@@ -274,6 +274,6 @@ class LogFit:
             self.fits,
             str(self.source),
             repairs=repairs,
-            causes=[CauseCount(name, n, medians.get(name, math.nan)) for name, n in counts.items()],
+            causes={name: (n, medians.get(name, math.nan)) for name, n in counts.items()},
             nodes=self.node_failures,
         )

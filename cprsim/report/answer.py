@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from cprsim.advice.candidates import TUNED
 from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
-from cprsim.basics.units import format_bytes, format_duration, format_percent, listed, percent
+from cprsim.basics.units import (
+    format_bytes,
+    format_duration,
+    format_durations,
+    format_percent,
+    listed,
+    percent,
+)
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.means import amount
@@ -105,12 +112,8 @@ def settings_of(found: "Found", ranges: bool = True) -> str:
         else:
             every = f"a save to {name} every" if name else "a save every"
             low_s, high_s = found.as_good(key)
-            alike = ""
-            if ranges and high_s > low_s:
-                low, high = format_duration(low_s), format_duration(high_s)
-                number, unit = low.split()
-                first = number if high.endswith(f" {unit}") else low
-                alike = f" ({first} to {high} is as good)"
+            is_range = ranges and high_s > low_s
+            alike = f" ({format_durations(low_s, high_s)} is as good)" if is_range else ""
             said.append(f"{every} {value}{alike}")
     return ", ".join(said)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cprsim.basics.files import check_writable, finish_others, write_all
 from cprsim.basics.interrupts import Ended
-from cprsim.basics.manifest import digest, versions
+from cprsim.basics.manifest import digest, json_bytes, versions
 from cprsim.errors import RunError
 from cprsim.runs.workers import Workers
 from cprsim.trainer.limits import check_fits
@@ -57,8 +57,7 @@ class RunStore:
             path.rename(next(each for each in others if not each.exists()))
         content = {**document, _KEY: run.key}
         content |= {_HASH: digest(content)}
-        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-        write_all(self._folder, {path.name: text.encode()})
+        write_all(self._folder, {path.name: json_bytes(content)})
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
