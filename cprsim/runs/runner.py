@@ -112,7 +112,7 @@ def run(
     # What is compiled holds no lock while it plays.
     pool = Threads if set(engines.values()) == {"batch"} and is_ready() else Workers
     play = partial(_play, scenario, seed)
-    update = partial(_update, progress, len(names), replications)
+    update = partial(updating, progress, replications, count=_Task.runs, each=len(names))
     if replications * len(names) <= MOST_ROWS:
         tasks = _tasks(engines, replications, workers)
         with closing(map_tasks(play, tasks, workers, pool)) as found:
@@ -131,6 +131,10 @@ class _Task(NamedTuple):
     engines: dict[str, Engine]
     start: int
     stop: int
+
+    def runs(self) -> int:
+        """Return the number of runs, of all policies together."""
+        return (self.stop - self.start) * len(self.engines)
 
 
 def _tasks(engines: dict[str, Engine], replications: int, workers: int) -> list[_Task]:
@@ -154,19 +158,23 @@ def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
     return simulate(scenario, task.engines, range(task.start, task.stop), seed)
 
 
-def _update(
+def updating(
     progress: Progress | None,
-    policies: int,
     replications: int,
-    found: Iterable[tuple[_Task, _Any]],
-) -> Generator[tuple[_Task, _Any], None, None]:
-    """The same results; `progress` is called once each of them has been used."""
+    found: Iterable[tuple[_Any, _Found]],
+    count: Callable[[_Any], int] = lambda _: 1,
+    each: int = 1,
+) -> Generator[tuple[_Any, _Found], None, None]:
+    """Yield tasks and their results; `progress` is called once each of them has been used.
+
+    `count`: the runs of a task, of which a replication has `each`.
+    """
     done = 0
-    for task, each in found:
-        yield task, each
-        done += (task.stop - task.start) * len(task.engines)
+    for task, result in found:
+        yield task, result
+        done += count(task)
         if progress is not None:
-            progress(done // policies, replications)
+            progress(done // each, replications)
 
 
 def _rows(

@@ -7,7 +7,6 @@ import pytest
 
 import cprsim
 from cprsim.basics.files import write_all
-from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import UsageError
 from cprsim.metrics import METRICS, PrometheusExporter, Reading, collected, observe, openmetrics
@@ -56,28 +55,6 @@ def test_prometheus_asks_anew_at_each_scrape():
         {("cprsim_step", ()): 1},
         {("cprsim_step", ()): 2},
     ]
-
-
-def test_opentelemetry_collects_the_same():
-    sdk = pytest.importorskip("opentelemetry.sdk.metrics", reason="needs cprsim[metrics]")
-    export = pytest.importorskip("opentelemetry.sdk.metrics.export")
-    reader = export.InMemoryMetricReader()
-    provider = sdk.MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
-    observe(lambda: READING, provider)
-    (resource,) = reader.get_metrics_data().resource_metrics
-    (scope,) = resource.scope_metrics
-    found = {
-        (metric.name, metric.unit, tuple(sorted(point.attributes.items()))): point.value
-        for metric in scope.metrics
-        for point in metric.data.data_points
-    }
-    provider.shutdown()
-    assert scope.scope.name == "cprsim"
-    assert found == {
-        (metric.opentelemetry, metric.unit, tuple(sorted(labels.items()))): value
-        for metric, labels, value in READING.measured()
-    }
-    assert found["cprsim.goodput", "1", (("policy", "cpr"),)] == 0.75
 
 
 @pytest.fixture(scope="module")
@@ -149,29 +126,28 @@ def test_opentelemetrys_json_has_every_policy(result):
     (resource,) = json.loads(collected(lambda: told))["resource_metrics"]
     (scope,) = resource["scope_metrics"]
     found = {
-        (metric["name"], tuple(sorted(point["attributes"].items()))): point["value"]
+        (metric["name"], metric["unit"], tuple(sorted(point["attributes"].items()))): point["value"]
         for metric in scope["metrics"]
         for point in metric["data"]["data_points"]
     }
     assert resource["resource"]["attributes"] == {"service.name": "cprsim"}
+    assert scope["scope"]["name"] == "cprsim"
     assert found == {
-        (metric.opentelemetry, tuple(sorted(labels.items()))): pytest.approx(value)
+        (metric.opentelemetry, metric.unit, tuple(sorted(labels.items()))): pytest.approx(value)
         for metric, labels, value in told.measured()
     }
 
 
 @pytest.mark.slow
-def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
+def test_the_folder_of_a_run_is_exported(result, tmp_path, called):
     pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     run, out = tmp_path / "run", tmp_path / "run.prom"
     write_all(run, outputs.contents(result))
     asked = ["export", str(run), "--format", "prometheus"]
-    assert _main([*asked, "--out", str(out)]) == 0
-    capsys.readouterr()
+    called(*asked, "--out", str(out))
     found, told = scraped(out.read_text(encoding="utf-8")), result.readings()
     assert found == pytest.approx(scraped(PrometheusExporter(lambda: told).text()))
-    assert _main([*asked, "--vocabulary", "ett"]) == 0
-    printed = capsys.readouterr().out
+    printed = called(*asked, "--vocabulary", "ett").out
     assert {dict(labels)["cause"] for name, labels in scraped(printed) if "time" in name} == {
         *vocabulary("ett").terms
     }
@@ -207,13 +183,12 @@ def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
         ),
     ],
 )
-def test_what_can_not_be_exported_is_said_in_a_line(asked, said, tmp_path, monkeypatch, capsys):
+def test_what_can_not_be_exported_is_said_in_a_line(asked, said, tmp_path, monkeypatch, called):
     monkeypatch.chdir(tmp_path)
     for name in ("run/results.csv", "sweep/sweep.db"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).touch()
-    assert _main(["export", *asked]) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {said}\n")
+    assert called("export", *asked, code=2) == ("", f"cprsim: {said}\n")
 
 
 @pytest.mark.parametrize(
