@@ -269,15 +269,7 @@ def test_overrides_change_what_is_loaded_one_after_the_other():
     assert loaded.job.useful_time_s == 20 * 3600
     assert loaded.job.final_save is True
     assert loaded.costs.reschedule.cv == 1.5
-    assert list(loaded.policies) == [
-        "full",
-        "partial",
-        "cpr",
-        "cpr-mfu",
-        "cpr-ssu",
-        "cpr-scar",
-        "mine",
-    ]
+    assert [*loaded.policies] == [*shipped("criteo-kaggle").policies, "mine"]
     assert loaded.plan("mine").interval_s == 2700
     assert loaded.failure_model.mean_hit.servers == 4
 

@@ -157,25 +157,22 @@ def test_what_was_written_short_is_written_short_again(parse, table, data, numbe
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
+    ("value", "table", "text"),
     [
-        (201_600.0, "56 h"),  # not 2.333... d
-        (604_800.0, "7 d"),
-        (337.2, "5.62 min"),
-        (0.005, "5 ms"),
-        (1 / 3, "0.3333333333333333 s"),
-        (-60.0, "-1 min"),
+        (201_600.0, units.SECONDS, "56 h"),  # not 2.333... d
+        (604_800.0, units.SECONDS, "7 d"),
+        (337.2, units.SECONDS, "5.62 min"),
+        (0.005, units.SECONDS, "5 ms"),
+        (1 / 3, units.SECONDS, "0.3333333333333333 s"),
+        (-60.0, units.SECONDS, "-1 min"),
+        (2.16e9, units.BYTES, "2.16 GB"),
+        (2.0**31, units.BYTES, "2 GiB"),
+        (1.5e9, units.BYTES_PER_SECOND, "1.5 GB/s"),
+        (3.125e9, units.BYTES_PER_SECOND, "3.125 GB/s"),
     ],
 )
-def test_an_exact_duration_is_in_the_largest_unit_that_keeps_it_short(seconds, text):
-    assert format_exact(seconds, units.SECONDS) == text
-
-
-def test_exact_sizes_and_rates_read_like_those_of_a_scenario():
-    assert format_exact(2.16e9, units.BYTES) == "2.16 GB"
-    assert format_exact(2.0**31, units.BYTES) == "2 GiB"
-    assert format_exact(1.5e9, units.BYTES_PER_SECOND) == "1.5 GB/s"
-    assert format_exact(3.125e9, units.BYTES_PER_SECOND) == "3.125 GB/s"
+def test_an_exact_quantity_is_in_the_largest_unit_that_keeps_it_short(value, table, text):
+    assert format_exact(value, table) == text
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,13 @@ def scraped(text):
     }
 
 
-def test_prometheus_reads_every_metric_with_its_unit_and_labels():
+def exporter(read):
+    """An exporter of what `read` gives; skips the test where Prometheus' client is absent."""
     pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+    return PrometheusExporter(read)
+
+
+def test_prometheus_reads_every_metric_with_its_unit_and_labels():
     policy = ("policy", "cpr")
     expected = {("cprsim_time_seconds", (("cause", c), policy)): s for c, s in SECONDS.items()}
     expected |= {
@@ -44,14 +49,13 @@ def test_prometheus_reads_every_metric_with_its_unit_and_labels():
         ("cprsim_pls_ratio", (policy,)): 0.25,
         ("cprsim_saved_bytes_total", (policy,)): 4096,
     }
-    assert scraped(PrometheusExporter(lambda: READING).text()) == expected
+    assert scraped(exporter(lambda: READING).text()) == expected
 
 
 def test_prometheus_asks_anew_at_each_scrape():
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     steps = iter((1, 2))
-    exporter = PrometheusExporter(lambda: Reading({}, {"step": next(steps)}))
-    assert [scraped(exporter.text()) for _ in range(2)] == [
+    found = exporter(lambda: Reading({}, {"step": next(steps)}))
+    assert [scraped(found.text()) for _ in range(2)] == [
         {("cprsim_step", ()): 1},
         {("cprsim_step", ()): 2},
     ]
@@ -66,9 +70,8 @@ def result():
 
 
 def test_a_simulated_run_is_told_as_prometheus_reads_it(result):
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     readings = result.readings()
-    found = scraped(PrometheusExporter(lambda: readings).text())
+    found = scraped(exporter(lambda: readings).text())
     scenario = ("scenario", result.scenario.title)
     for policy in ("job", "cpr"):
         labels = ("policy", policy), scenario
@@ -140,13 +143,13 @@ def test_opentelemetrys_json_has_every_policy(result):
 
 @pytest.mark.slow
 def test_the_folder_of_a_run_is_exported(result, tmp_path, called):
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+    told = result.readings()
+    expected = scraped(exporter(lambda: told).text())
     run, out = tmp_path / "run", tmp_path / "run.prom"
     write_all(run, outputs.contents(result))
     asked = ["export", str(run), "--format", "prometheus"]
     called(*asked, "--out", str(out))
-    found, told = scraped(out.read_text(encoding="utf-8")), result.readings()
-    assert found == pytest.approx(scraped(PrometheusExporter(lambda: told).text()))
+    assert scraped(out.read_text(encoding="utf-8")) == pytest.approx(expected)
     printed = called(*asked, "--vocabulary", "ett").out
     assert {dict(labels)["cause"] for name, labels in scraped(printed) if "time" in name} == {
         *vocabulary("ett").terms
