@@ -19,7 +19,7 @@ from cprsim.contract import Plan, Save, Train, every
 from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, printable
 from cprsim.policies.full import Full, everything_returns
 from cprsim.runs import engines
-from cprsim.runs.hopeless import check_hope
+from cprsim.runs.hopeless import without_hope
 from tests.mistakes import GOOD
 
 #: Letters that turn what follows them around, and that clear a terminal.
@@ -280,4 +280,4 @@ def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
 def test_the_first_part_of_a_sound_job_tells_nothing() -> None:
     job = scenario()
 
-    check_hope(job, job.policies, 0)
+    assert [*without_hope(job, dict.fromkeys(job.policies, "sim"), 0)] == []

@@ -21,7 +21,7 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications, ReplicationTable
 from cprsim.runs.engines import Engine, chosen, is_ready, prepare, simulate
-from cprsim.runs.hopeless import check_hope
+from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
@@ -107,7 +107,8 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    check_hope(scenario, engines, seed)
+    for hopeless in without_hope(scenario, engines, seed):
+        raise hopeless
     prepare(engines.values(), engine)
     # What is compiled holds no lock while it plays.
     pool = Threads if set(engines.values()) == {"batch"} and is_ready() else Workers
