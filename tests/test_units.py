@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -20,10 +21,8 @@ from cprsim.basics.units import (
     format_exact,
     format_percent,
     is_in_range,
-    parse_bytes,
     parse_duration,
     parse_part,
-    parse_rate,
     parse_share,
     rough_percent,
 )
@@ -51,10 +50,13 @@ BYTES_PER_SECOND = {
     "Gbit/s": 125_000_000,
     "Tbit/s": 125_000_000_000,
 }
+bytes_of, rate_of = (
+    partial(units.parse, table=each) for each in (units.BYTES, units.BYTES_PER_SECOND)
+)
 KINDS = [
     pytest.param(parse_duration, units.SECONDS, SECONDS, id="duration"),
-    pytest.param(parse_bytes, units.BYTES, BYTES, id="size"),
-    pytest.param(parse_rate, units.BYTES_PER_SECOND, BYTES_PER_SECOND, id="rate"),
+    pytest.param(bytes_of, units.BYTES, BYTES, id="size"),
+    pytest.param(rate_of, units.BYTES_PER_SECOND, BYTES_PER_SECOND, id="rate"),
 ]
 TABLES = [pytest.param(*kind.values[:2], id=kind.id) for kind in KINDS]
 
@@ -110,8 +112,8 @@ def test_a_share_is_a_percentage(text, share):
     [
         *((parse_duration, text, "200 d") for text in ("200 days", "200days", "4800 hours")),
         *((parse_duration, text, "90 s") for text in ("90 sec", "1.5 minutes", "90 seconds")),
-        *((parse_rate, text, "100 Gbit/s") for text in ("100 Gb/s", "100Gbps", "100 Gbits/s")),
-        (parse_rate, "8 b/s", "1 B/s"),
+        *((rate_of, text, "100 Gbit/s") for text in ("100 Gb/s", "100Gbps", "100 Gbits/s")),
+        (rate_of, "8 b/s", "1 B/s"),
     ],
 )
 def test_units_have_their_other_usual_names(parse, text, same):
