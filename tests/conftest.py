@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from cprsim.cli import command
 from tests.gated import Gate, started
 
 # Before NumPy and torch are imported, here and in processes that tests start: several threads would
@@ -191,6 +192,17 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to work in, and no repository: files have bare names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def called(capsys):
+    """Calls the command, which ends with a code, and gives what it says on stdout and stderr."""
+
+    def call(*arguments, code=0):
+        assert command._main([*arguments]) == code
+        return capsys.readouterr()
+
+    return call
 
 
 @pytest.fixture(autouse=True)

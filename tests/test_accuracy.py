@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.cli.command import _main
 from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario, load_scenario
 from tools.pages import accuracy
@@ -35,7 +34,7 @@ def test_a_drop_is_slope_times_pls_by_hand():
     # The PLS is off by 0.08 / 0.3, the slope by 0.004 / 0.02: 0.02 x 0.08 and 0.3 x 0.004.
     assert drop.mean == pytest.approx(0.006)
     assert drop.half == pytest.approx(math.hypot(0.0016, 0.0012))
-    assert drop.source == "a model of ours"
+    assert ACCURACY.auc_drop("full", (0.0, 0.0), (0.0, 0.0)).half == 0
 
 
 def test_its_interval_is_that_of_a_product_of_two_estimates():
@@ -50,50 +49,40 @@ def test_its_interval_is_that_of_a_product_of_two_estimates():
     assert drop.half == pytest.approx(1.96 * (slopes * shares).std(), rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("system", "pls", "note"),
-    [
-        ("cpr-mfu", 0.1, "no slope was measured for cpr-mfu"),
-        ("cpr-vanilla", 0.51, "PLS 0.51 is beyond 0.5, the largest measured"),
-    ],
-)
-def test_nothing_is_predicted_where_nothing_was_measured(system, pls, note):
-    drop = ACCURACY.auc_drop(system, (pls, 0.0), (0.9 * pls, 0.0))
-
-    assert drop.document() == {
-        "mean": None,
-        "ci95": [None, None],
-        "source": "a model of ours",
-        "note": note,
-    }
-
-
 LEARNING = {
     "source": "a model of ours",
     "learning_lost_up_to": 0.5,
     "systems": {"partial": {"auc_drop_per_learning_lost": 0.016, "ci95": [0.014, 0.018]}},
 }
+BEYOND = "learning lost 0.51 is beyond 0.5, the largest measured"
 
 
 @pytest.mark.parametrize(
-    ("block", "system", "pls", "learning_lost", "mean"),
+    ("block", "system", "lost", "mean", "note"),  # of samples, and of learning
     [
-        (BLOCK, "cpr-vanilla", 0.1, 0.09, 0.002),  # as it was measured: second losses count twice
-        (BLOCK, "cpr-vanilla", 0.1, 0.2, 0.004),  # shards that lose much lose more
-        (LEARNING, "partial", 0.1, 0.2, 0.0032),
-        (LEARNING, "partial", 0.6, 0.2, 0.0032),
+        (BLOCK, "cpr-vanilla", (0.1, 0.09), 0.002, ""),  # as measured: second losses count twice
+        (BLOCK, "cpr-vanilla", (0.1, 0.2), 0.004, ""),  # shards that lose much lose more
+        (LEARNING, "partial", (0.1, 0.2), 0.0032, ""),
+        (LEARNING, "partial", (0.6, 0.2), 0.0032, ""),
+        (BLOCK, "full", (0.0, 0.0), 0.0, ""),  # whatever the slope
+        (BLOCK, "cpr-mfu", (0.1, 0.09), None, "no slope was measured for cpr-mfu"),
+        (BLOCK, "cpr-vanilla", (0.51, 0.4), None, "PLS 0.51 is beyond 0.5, the largest measured"),
+        (BLOCK, "cpr-vanilla", (0.4, 0.51), None, BEYOND),
+        (LEARNING, "partial", (0.4, 0.51), None, BEYOND),
     ],
 )
-def test_a_slope_applies_to_the_learning_lost(block, system, pls, learning_lost, mean):
-    drop = Accuracy.model_validate(block).auc_drop(system, (pls, 0.0), (learning_lost, 0.0))
-    assert drop.mean == pytest.approx(mean)
+def test_a_slope_applies_to_the_learning_lost_where_it_was_measured(
+    block, system, lost, mean, note
+):
+    pls, learning = ((each, 0.0) for each in lost)
+    told = Accuracy.model_validate(block).auc_drop(system, pls, learning).document()
 
-
-@pytest.mark.parametrize(("block", "system"), [(BLOCK, "cpr-vanilla"), (LEARNING, "partial")])
-def test_learning_lost_beyond_what_was_measured_is_said(block, system):
-    drop = Accuracy.model_validate(block).auc_drop(system, (0.4, 0.0), (0.51, 0.0))
-    assert math.isnan(drop.mean)
-    assert drop.note == "learning lost 0.51 is beyond 0.5, the largest measured"
+    assert (told.pop("ci95") == [None, None]) == (mean is None)
+    assert told == {
+        "mean": mean if mean is None else pytest.approx(mean),
+        "source": "a model of ours",
+        "note": note,
+    }
 
 
 @pytest.mark.slow
@@ -111,15 +100,6 @@ def test_a_job_that_never_saves_loses_what_the_logarithm_says():
     assert result.auc_drops["it"].mean == pytest.approx(0.0030, abs=0.0003)
     assert 0.016 * result.summary.loc["it", "pls"] == pytest.approx(0.0016, abs=0.0001)
     assert 0.016 * result.summary.loc["it", "learning_lost_p95"] == pytest.approx(0.0129, rel=0.05)
-
-
-def test_who_loses_no_samples_loses_nothing_whatever_the_slope():
-    assert ACCURACY.auc_drop("full", (0.0, 0.0), (0.0, 0.0)).document() == {
-        "mean": 0.0,
-        "ci95": [0.0, 0.0],
-        "source": "a model of ours",
-        "note": "",
-    }
 
 
 def test_run_predicts_for_each_policy_with_the_source():
@@ -143,13 +123,11 @@ def test_run_predicts_for_each_policy_with_the_source():
     ] == [None, None]
 
 
-def test_without_the_block_nothing_is_said(capsys):
-    assert _main(["run", str(KAGGLE), "--replications", "5", "--json"]) == 0
-    printed = capsys.readouterr().out
+def test_without_the_block_nothing_is_said(called):
+    printed = called("run", str(KAGGLE), "--replications", "5", "--json").out
     assert "auc" not in printed
     assert json.loads(printed)["policies"]
-    assert _main(["run", str(KAGGLE), "--replications", "5"]) == 0
-    assert "AUC" not in capsys.readouterr().out
+    assert "AUC" not in called("run", str(KAGGLE), "--replications", "5").out
 
 
 @pytest.mark.slow
@@ -164,12 +142,11 @@ def test_without_the_block_nothing_is_said(capsys):
         ),
     ],
 )
-def test_the_table_and_the_report_name_the_source(tmp_path, capsys, up_to, table, advice):
+def test_the_table_and_the_report_name_the_source(tmp_path, called, up_to, table, advice):
     path, out = tmp_path / "with.toml", tmp_path / "out"
     path.write_text(kaggle(pls_up_to=up_to).to_toml())
     chosen = ["--policy=cpr", "--policy=full", "--replications=5", f"--out={out}"]
-    assert _main(["run", str(path), *chosen]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(called("run", str(path), *chosen).out.split())
     page = unescape((out / "report.html").read_text())
 
     assert (
@@ -194,13 +171,9 @@ HINT = "docs/accuracy.md is out of date; run `make study` and commit it"
 
 
 @pytest.mark.slow
-def test_the_page_is_made_of_the_kept_runs():
-    assert accuracy.page() == accuracy.PAGE.read_text(encoding="utf-8"), HINT
-
-
-@pytest.mark.slow
-def test_the_tables_beside_the_page_are_made_of_the_kept_runs():
-    for name, text in accuracy.beside_page().items():
+def test_the_page_and_its_tables_are_made_of_the_kept_runs():
+    texts = {accuracy.PAGE.name: accuracy.page(), **accuracy.beside_page()}
+    for name, text in texts.items():
         assert (accuracy.PAGE.parent / name).read_text(encoding="utf-8") == text, HINT
 
 

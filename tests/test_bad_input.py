@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.cli import command
-from cprsim.cli import command as cli
 from cprsim.runs import runner
 from tests.mistakes import GOOD, Mistake, mistakes
 from tests.studies.test_command import SMALL
@@ -38,30 +36,20 @@ def stderr_of(errors: Sequence[str], folder: Path) -> str:
     return "".join(f"cprsim: {line}\n" for line in errors).replace("{folder}", str(folder))
 
 
-def refused(folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what `run` says of job.toml, which must end with 2 and write nothing."""
-    before = sorted(folder.iterdir())
-    # What comes later wins, so that a case may give its own --out or --replications.
-    code = cli._main(["run", "job.toml", "--replications", "2", "--out", "result", *arguments])
-    out, err = capsys.readouterr()
-
-    assert (code, out) == (2, "")
-    assert sorted(folder.iterdir()) == before
-    return err
-
-
-def test_the_scenario_that_the_cases_break_is_sound(folder, capsys):
+def test_the_scenario_that_the_cases_break_is_sound(folder, called):
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     # Without --out, which would need the picture.
-    assert cli._main(["run", "job.toml", "--replications", "2", "--json"]) == 0
-    assert capsys.readouterr().err == ""
+    assert called("run", "job.toml", "--replications", "2", "--json").err == ""
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=named)
-def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(folder, nothing_runs, capsys, mistake):
+def test_a_mistake_in_a_scenario_is_told_in_a_line_a_fault(folder, nothing_runs, called, mistake):
     mistake.place()
+    before = sorted(folder.iterdir())
+    said = called("run", "job.toml", "--replications", "2", "--out", "result", code=2)
 
-    assert refused(folder, [], capsys) == stderr_of(mistake.told.splitlines(), folder)
+    assert said == ("", stderr_of(mistake.told.splitlines(), folder))
+    assert sorted(folder.iterdir()) == before
 
 
 def test_a_process_of_its_own_tells_the_same(folder):
@@ -98,19 +86,18 @@ def test_a_process_of_its_own_tells_the_same(folder):
     ids=["empty", "not-toml", "not-utf-8"],
 )
 @pytest.mark.parametrize("name", ["run", "advise"])
-def test_a_file_that_is_no_scenario_is_told_by_its_name(folder, capsys, name, content, error):
+def test_a_file_that_is_no_scenario_is_told_by_its_name(folder, called, name, content, error):
     Path("job.toml").write_bytes(content)
 
-    assert cli._main([name, "job.toml"]) == 2
     if name == "advise":  # which asks every system, and needs no policies
         error = error.partition("\npolicies: there are none")[0]
-    assert capsys.readouterr() == ("", stderr_of(error.splitlines(), folder))
+    assert called(name, "job.toml", code=2) == ("", stderr_of(error.splitlines(), folder))
 
 
-def test_a_byte_order_mark_does_no_harm(folder, capsys):
+def test_a_byte_order_mark_does_no_harm(folder, called):
     Path("job.toml").write_text(GOOD, encoding="utf-8-sig")
 
-    assert cli._main(["run", "job.toml", "--replications", "1"]) == 0
+    called("run", "job.toml", "--replications", "1")
 
 
 # The command line itself
@@ -129,10 +116,9 @@ def test_a_byte_order_mark_does_no_harm(folder, capsys):
         (["run", "a.toml", "b.toml"], "Got unexpected extra argument"),
     ],
 )
-def test_a_command_that_can_not_be_read_is_told_in_one_line(folder, capsys, arguments, start):
+def test_a_command_that_can_not_be_read_is_told_in_one_line(folder, called, arguments, start):
     Path("a.toml").write_text(GOOD, encoding="utf-8")
-    assert cli._main(arguments) == 2
-    out, err = capsys.readouterr()
+    out, err = called(*arguments, code=2)
     assert out == ""
     assert err.startswith(f"cprsim: {start}")
     assert err.count("\n") == 1
@@ -147,8 +133,8 @@ CASES = [(told, each["asked"]) for told, cases in LISTED.items() for each in cas
 
 
 @pytest.fixture
-def place(folder, monkeypatch):
-    """A folder with files that a command may name; whatever simulates a run fails the test."""
+def place(folder, nothing_runs):
+    """A folder with files that a command may name."""
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     Path("short.toml").write_text(SCENARIO, encoding="utf-8")
     Path("mine.toml").write_text("mine", encoding="utf-8")
@@ -156,22 +142,16 @@ def place(folder, monkeypatch):
     gamma_csv()
     for path in LOGS.iterdir():
         shutil.copy(path, path.name)
-
-    def simulate(*_):
-        raise AssertionError("bad input was simulated")
-
-    monkeypatch.setattr(runner, "simulate", simulate)
     return folder
 
 
 @pytest.mark.parametrize(
     ("told", "asked"), CASES, ids=[f"{asked[0]} | {told[:50]}" for told, asked in CASES]
 )
-def test_a_command_that_makes_no_sense_is_refused_in_a_line(place, told, asked, capsys):
+def test_a_command_that_makes_no_sense_is_refused_in_a_line(place, told, asked, called):
     before = {path.name: path.read_bytes() for path in place.iterdir()}
 
-    assert cli._main(asked) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {told}\n")
+    assert called(*asked, code=2) == ("", f"cprsim: {told}\n")
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
 
 
@@ -192,14 +172,13 @@ ASKED = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_more_workers_than_cores_can_run(name, folder, capsys, monkeypatch):
+def test_more_workers_than_cores_can_run(name, folder, called, monkeypatch):
     if name == "study":
         pytest.importorskip("torch")
     monkeypatch.setattr(runner, "cores", lambda: 2)
     Path("small.toml").write_text(SMALL)
 
-    assert command._main([*ASKED[name]]) == 2
-    assert capsys.readouterr().err == WORKERS.format(f"{int(ASKED[name][-1]):,}")
+    assert called(*ASKED[name], code=2).err == WORKERS.format(f"{int(ASKED[name][-1]):,}")
     assert not Path("out").exists()
 
 
@@ -208,12 +187,11 @@ def test_more_workers_than_cores_can_run(name, folder, capsys, monkeypatch):
               ("sweep", "job.toml", *VARIED), ("run", "job.toml", "--policy", "full")],
     ids=lambda asked: " ".join(asked[:3]),
 )  # fmt: skip
-def test_more_policies_than_a_table_can_show(asked, folder, capsys):
+def test_more_policies_than_a_table_can_show(asked, folder, called):
     more = "".join(f'[policies.p{number}]\nsystem = "full"\n' for number in range(1000))
     Path("job.toml").write_text(f"{GOOD}{more}")
 
-    assert command._main([*asked]) == 2
-    assert capsys.readouterr().err == (
+    assert called(*asked, code=2).err == (
         "cprsim: policies: 1,001 are given; the most are 1,000: divide them among several files\n"
     )
     assert not Path("out").exists()

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.cli import command as cli
 from tests.failures.test_malformed import CASES
 from tests.survival.cases import LANL, needs_lanl
 
@@ -23,16 +22,10 @@ def gamma_csv(failures: int = 300) -> str:
     return "log.csv"
 
 
-def ran(capsys, *arguments: str) -> tuple[int, str, str]:
-    code = cli._main(["fit", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
+def test_the_table_names_the_log_and_each_law(called):
+    out, err = called("fit", gamma_csv())
 
-
-def test_the_table_names_the_log_and_each_law(capsys):
-    code, out, err = ran(capsys, gamma_csv())
-
-    assert (code, err) == (0, "")
+    assert err == ""
     lines = out.splitlines()
     assert lines[0].rstrip() == "log.csv"
     assert lines[1].startswith("299 gaps between failures of the whole system; mean ")
@@ -41,14 +34,14 @@ def test_the_table_names_the_log_and_each_law(capsys):
     assert any(line.endswith("% in root mean square.") for line in lines)
 
 
-def test_json_is_one_document_and_nothing_else(capsys):
-    code, out, err = ran(capsys, gamma_csv(), "--json")
+def test_json_is_one_document_and_nothing_else(called):
+    out, err = called("fit", gamma_csv(), "--json")
 
-    assert (code, err) == (0, "")
+    assert err == ""
     assert json.loads(out)["n"] == 299
 
 
-def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
+def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(called):
     rows = [line.split(",") for line in Path(gamma_csv()).read_text().splitlines()[1:]]
     dates = [(datetime(2026, 5, 3) + timedelta(seconds=float(at)), node) for at, node in rows]
     dates.reverse()
@@ -56,9 +49,9 @@ def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
     Path("found.csv").write_text("id,Started At,Hostname,type\n" + text)
     Path("named.csv").write_text("id,fell,box,type\n" + text)
 
-    code, out, err = ran(capsys, "found.csv")
+    out, err = called("fit", "found.csv")
     own, found, named = (
-        json.loads(ran(capsys, *arguments, "--json")[1])
+        json.loads(called("fit", *arguments, "--json").out)
         for arguments in (
             ["log.csv"],
             ["found.csv"],
@@ -66,7 +59,7 @@ def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
         )
     )
 
-    assert (code, err) == (0, "")
+    assert err == ""
     assert "Columns: time 'Started At' (ISO 8601, taken for UTC), node 'Hostname' (8 names" in out
     assert "Sorted by time; rows that stood behind a later one: 299." in out
     assert [each.pop("reader") for each in (own, found, named)] == ["csv"] * 3
@@ -84,40 +77,39 @@ def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
     assert found["fits"][0]["mean_s"] == pytest.approx(own["fits"][0]["mean_s"], rel=1e-6)
 
 
-def test_what_was_recognised_is_told(capsys):
+def test_what_was_recognised_is_told(called):
     Path("times").write_text("".join(f"{5 + i * i % 7} h\n" for i in range(30)))
 
-    out = ran(capsys, "times")[1]
-    document = json.loads(ran(capsys, "times", "--json")[1])
+    out = called("fit", "times").out
+    document = json.loads(called("fit", "times", "--json").out)
 
     assert "Read as intervals, which it looks like; else give --reader." in out
     assert document["reader"] == "intervals"
-    assert "Read as" not in ran(capsys, "times", "--reader", "intervals")[1]
+    assert "Read as" not in called("fit", "times", "--reader", "intervals").out
 
 
-def test_a_log_that_looks_like_none_gets_one_line(capsys):
+def test_a_log_that_looks_like_none_gets_one_line(called):
     Path("odd.csv").write_text("a,b\n1,2\n")
 
-    code, out, err = ran(capsys, "odd.csv")
+    out, err = called("fit", "odd.csv", code=2)
 
-    assert (code, out) == (2, "")
+    assert out == ""
     assert err.startswith("cprsim: odd.csv: looks like none of the logs that are known: csv, lanl,")
     assert err.endswith("or name the columns of a table with --time-column and --node-column\n")
     assert err.count("\n") == 1
 
 
-def test_toml_is_a_block_to_paste(capsys):
-    code, out, err = ran(capsys, gamma_csv(), "--toml")
+def test_toml_is_a_block_to_paste(called):
+    out, err = called("fit", gamma_csv(), "--toml")
 
-    assert (code, err) == (0, "")
+    assert err == ""
     assert tomllib.loads(out)["failures"]["per"] == "job"
 
 
-def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
-    code, out, _ = ran(capsys, gamma_csv(), "--view", "job", "--population", "8")
-    table = ran(capsys, "log.csv", "--view", "job", "--population", "8", "--json")[1]
+def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(called):
+    out = called("fit", gamma_csv(), "--view", "job", "--population", "8").out
+    table = called("fit", "log.csv", "--view", "job", "--population", "8", "--json").out
 
-    assert code == 0
     rows = json.loads(table)["mtbf_by_nodes"]
     assert [row["nodes"] for row in rows] == [1, 2, 4, 8]
     assert rows[0].keys() == {"nodes", "measured_s", "low_s", "high_s", "linear_s", "independent_s"}
@@ -133,32 +125,31 @@ def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
         pytest.param("pdf", [], marks=pytest.mark.slow),
     ],
 )
-def test_a_picture_is_drawn(capsys, suffix, view):
-    code, _, err = ran(capsys, gamma_csv(), *view, "--plot", f"new/picture.{suffix}")
+def test_a_picture_is_drawn(called, suffix, view):
+    err = called("fit", gamma_csv(), *view, "--plot", f"new/picture.{suffix}").err
 
-    assert (code, err) == (0, f"cprsim: wrote new/picture.{suffix}\n")
+    assert err == f"cprsim: wrote new/picture.{suffix}\n"
     magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix.lower()]
     assert Path(f"new/picture.{suffix}").read_bytes().startswith(magic)
     assert [path.name for path in Path("new").iterdir()] == [f"picture.{suffix}"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.reader}-{case.error[4:60]}")
-def test_malformed_logs_get_one_line_and_exit_code_2(capsys, case):
+def test_malformed_logs_get_one_line_and_exit_code_2(called, case):
     case.place()
     system = [] if case.system is None else ["--system", str(case.system)]
 
-    code, out, err = ran(capsys, "log", "--reader", case.reader, *system)
+    said = called("fit", "log", "--reader", case.reader, *system, code=2)
 
-    assert (code, out, err) == (2, "", f"cprsim: {case.error}\n")
+    assert said == ("", f"cprsim: {case.error}\n")
 
 
 @needs_lanl
-def test_a_real_log(capsys):
+def test_a_real_log(called):
     arguments = [str(LANL), "--reader", "lanl", "--system", "20", "--window", "0.5:1"]
 
-    code, out, _ = ran(capsys, *arguments, "--toml")
+    out = called("fit", *arguments, "--toml").out
 
-    assert code == 0
     keys = tomllib.loads(out)["failures"]
     causes = keys.pop("causes")
     assert keys == {

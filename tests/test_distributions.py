@@ -126,6 +126,41 @@ def test_steps_of_survival_belong_to_what_lies_beyond_them():
     assert FIXED.survival(np.array([0.0, MEAN_S - 1, MEAN_S, MEAN_S + 1])).tolist() == [1, 1, 0, 0]
 
 
+# Quantiles and failure rates
+
+EXTREME = [
+    *((law("gamma", shape=k), stats.gamma(k, scale=MEAN_S / k)) for k in (0.1, 20.0)),
+    *((law("weibull", shape=k), weibull(k)) for k in (0.1, 20.0)),
+    *((law("lognormal", cv=cv), lognormal(cv)) for cv in (0.05, 100.0)),
+]
+
+
+@pytest.mark.parametrize(("each", "theory"), [*CONTINUOUS[:-1], *EXTREME])
+def test_quantiles_and_rates_are_those_of_scipy(each, theory):
+    left = np.array([1 - 1e-9, 0.999, 0.7, 0.5, 0.1, 1e-6])
+    ages = theory.isf(left)
+
+    assert each.quantile(left) == pytest.approx(ages, rel=1e-6)
+    rates = np.exp(theory.logpdf(ages[1:]) - theory.logsf(ages[1:]))
+    assert each.hazard(ages[1:]) == pytest.approx(rates, rel=1e-8)
+
+
+def test_a_rate_that_no_float_holds_and_one_of_no_density():
+    assert np.isnan(law("weibull", shape=20.0).hazard(np.array([1e105]))).all()
+    with pytest.raises(TypeError, match="the uniform law has no density"):
+        law("uniform").hazard(np.array([1.0]))
+
+
+def test_far_in_its_tail_a_gamma_law_fails_at_nearly_the_rate_of_its_scale():
+    """NIST Digital Library of Mathematical Functions 8.11.2, where no float holds the survival."""
+    k, age_s = 0.6, 20_000 * MEAN_S
+    each, x = law("gamma", shape=k), k * 20_000
+    series = 1 + (k - 1) / x * (1 + (k - 2) / x)
+
+    assert each.survival(np.array([age_s])) == 0
+    assert each.hazard(np.array([age_s])) == pytest.approx(k / MEAN_S / series, rel=1e-11)
+
+
 # Keys
 
 

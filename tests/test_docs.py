@@ -90,18 +90,16 @@ def test_a_command_prints_what_the_page_shows(page, command, shown):
     assert printed(command) == shown, f"{page} is out of date; run `make pages`"
 
 
-def test_the_table_of_presets_is_that_of_the_code():
-    assert presets() in PAGES[1].read_text(encoding="utf-8"), "run `make pages`"
-
-
-def test_the_table_of_fractions_is_what_the_mean_field_gives():
-    assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", [changes, renewals])
-def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table):
-    assert table() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
+@pytest.mark.parametrize(
+    ("page", "table"),
+    [
+        (PAGES[1], presets),
+        (PAGES[2], fractions),
+        *(pytest.param(PAGES[2], each, marks=pytest.mark.slow) for each in (changes, renewals)),
+    ],
+)
+def test_a_table_of_a_page_is_what_the_code_gives(page, table):
+    assert table() in page.read_text(encoding="utf-8"), "run `make pages`"
 
 
 @pytest.mark.slow

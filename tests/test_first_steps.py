@@ -9,7 +9,6 @@ import pytest
 
 import cprsim
 from cprsim.basics import shipped
-from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError, UsageError
 from tools.paths import ROOT
 
@@ -51,10 +50,6 @@ def test_a_limit_may_be_a_percentage():
         cprsim.advise(job, systems=["full"], max_pls="2")
 
 
-def test_what_the_package_has_are_its_public_names():
-    assert [name for name in dir(cprsim) if not name.startswith("__")] == sorted(cprsim.__all__)
-
-
 @pytest.mark.slow
 def test_the_package_is_the_command():
     called = [sys.executable, "-m", "cprsim", "scenarios"]
@@ -62,20 +57,19 @@ def test_the_package_is_the_command():
     assert "quickstart" in found.stdout
 
 
-def test_a_file_is_found_without_its_ending(tmp_path, monkeypatch, capsys):
+def test_a_file_is_found_without_its_ending(tmp_path, monkeypatch, called):
     monkeypatch.chdir(tmp_path)
     own = QUICKSTART.read_text(encoding="utf-8").replace("Quickstart: a", "My own: a")
     Path("quickstart.toml").write_text(own, encoding="utf-8")
 
-    assert _main(["run", "quickstart", "--policy", "full", "--replications", "2"]) == 0
-    assert "My own" in capsys.readouterr().out  # before the shipped one of that name
+    out = called("run", "quickstart", "--policy", "full", "--replications", "2").out
+    assert "My own" in out  # before the shipped one of that name
 
 
-def test_policies_that_are_no_table_are_told(tmp_path, capsys):
+def test_policies_that_are_no_table_are_told(tmp_path, called):
     path = tmp_path / "odd.toml"
     path.write_text("policies = 3\n", encoding="utf-8")
-    assert _main(["run", str(path), "--policy", "full"]) == 2
-    assert "policies: 3 is not a table" in capsys.readouterr().err
+    assert "policies: 3 is not a table" in called("run", str(path), "--policy", "full", code=2).err
 
 
 # --- Shipped scenarios by their names -------------------------------------------------------------
@@ -84,40 +78,30 @@ def test_policies_that_are_no_table_are_told(tmp_path, capsys):
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
 
 
-def test_all_of_them_are_listed_with_their_titles(capsys):
-    assert _main(["scenarios"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_all_of_them_are_listed_with_their_titles(called):
+    lines = called("scenarios").out.splitlines()
 
     assert [line.split()[0] for line in lines] == [path.stem for path in FILES]
     assert "quickstart        Quickstart: a four-day job on 10 parameter servers" in lines
 
 
-def test_the_list_as_json(capsys):
-    assert _main(["scenarios", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["scenarios"]
+def test_the_list_as_json(called):
+    listed = json.loads(called("scenarios", "--json").out)["scenarios"]
 
     assert [each["name"] for each in listed] == [path.stem for path in FILES]
     assert listed[0]["title"].startswith("Accepted loss: 200 parameter servers")
 
 
 @pytest.mark.parametrize("name", ["tiered", "tiered.toml"])
-def test_one_is_shown_as_it_stands(name, capsys):
-    assert _main(["scenarios", name]) == 0
-    assert capsys.readouterr().out == (ROOT / "scenarios/tiered.toml").read_text(encoding="utf-8")
+def test_one_is_shown_as_it_stands(name, called):
+    text = (ROOT / "scenarios/tiered.toml").read_text(encoding="utf-8")
+    assert called("scenarios", name).out == text
 
 
 @pytest.mark.parametrize("name", ["quickstart", "failures.csv"])
-def test_a_copy_is_the_same_file(name, folder, capsys):
-    assert _main(["scenarios", name, "--copy", "mine/job"]) == 0
-    assert capsys.readouterr().out == ""
+def test_a_copy_is_the_same_file(name, folder, called):
+    assert called("scenarios", name, "--copy", "mine/job").out == ""
     assert Path("mine/job").read_bytes() == shipped.named(name).read_bytes()
-
-
-def test_a_name_stands_for_the_path(folder):
-    by_name, by_path = (
-        cprsim.load_scenario(each) for each in ("quickstart", ROOT / "scenarios/quickstart.toml")
-    )
-    assert by_name.mapping() == by_path.mapping()
 
 
 def test_a_file_of_ones_own_comes_before_the_shipped_one(folder):
@@ -133,42 +117,25 @@ def test_a_folder_of_that_name_does_not_hide_it(folder):
     assert cprsim.load_scenario("quickstart").title.startswith("Quickstart")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["run", "quickstart", "--replications", "2"],
-        ["advise", "quickstart", "--closed-form"],
-        ["rows", "criteo-kaggle"],
-        ["timeline", "quickstart", "--policy", "full", "--out", "full.json.gz"],
-    ],
-    ids=lambda each: each[0],
-)
-def test_commands_take_names(arguments, folder, capsys):
-    assert _main(arguments) == 0
-    written = "cprsim: wrote full.json.gz\n" * (arguments[0] == "timeline")
-    assert capsys.readouterr().err == written
+SWEEP = ["--vary", "cluster.spares=0,1", "--out", "s", "--replications", "2"]
+COMMANDS = [
+    ["run", "quickstart", "--replications", "2"],
+    ["advise", "quickstart", "--closed-form"],
+    ["rows", "criteo-kaggle"],
+    ["timeline", "quickstart", "--policy", "full", "--out", "full.json.gz"],
+]
+SLOW = [
+    ["sweep", "quickstart", *SWEEP],
+    ["fit", str(ROOT / "scenarios/failures.csv"), "--for", "quickstart"],
+    ["figure", "interval", "quickstart", "--out", "interval.svg"],
+]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [
-        [
-            "sweep",
-            "quickstart",
-            "--vary",
-            "cluster.spares=0,1",
-            "--out",
-            "s",
-            "--replications",
-            "2",
-        ],
-        ["fit", str(ROOT / "scenarios/failures.csv"), "--for", "quickstart"],
-        ["figure", "interval", "quickstart", "--out", "interval.svg"],
-    ],
+    [*COMMANDS, *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)],
     ids=lambda each: each[0],
 )
-def test_slow_commands_take_names(arguments, folder, capsys):
-    assert _main(arguments) == 0
-    said = capsys.readouterr().err
-    assert all(line.startswith("cprsim: wrote ") for line in said.splitlines()), said
+def test_commands_take_names(arguments, folder, called):
+    said = called(*arguments).err.splitlines()
+    assert all(line.startswith("cprsim: wrote ") for line in said), said

@@ -56,27 +56,23 @@ def at_any_instant(make: Callable[[], tuple[Callable[[], None], Callable[[], Non
     raise AssertionError
 
 
-def futures_asked(ask: Callable[[list["Future[int]"]], None]) -> int:
-    def make() -> tuple[Callable[[], None], Callable[[], None]]:
-        futures: list[Future[int]] = [Future(), Future()]
+def test_futures_that_are_watched_can_end():
+    def make():
+        futures = [Future(), Future()]
 
-        def end() -> None:
+        def watch():
+            ended = Ended[int]()
+            for each in futures:
+                ended.watch(each)
+            ended.next_within(0.0)
+
+        def end():
             for each in futures:
                 each.set_result(1)
 
-        return lambda: ask(futures), end
+        return watch, end
 
-    return at_any_instant(make)
-
-
-def test_futures_that_are_watched_can_end():
-    def watch(futures):
-        ended = Ended[int]()
-        for each in futures:
-            ended.watch(each)
-        ended.next_within(0.0)
-
-    assert futures_asked(watch) > 20
+    assert at_any_instant(make) > 20
 
 
 def test_who_was_interrupted_may_wait_again():

@@ -29,7 +29,7 @@ MOST_S = 10.0
 MOST_LINES, MOST_LETTERS = 41, 1000
 REACHED = "reached the simulation"
 QUICK = settings(suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=2500, suppress_health_check=list(HealthCheck))
+LONG = settings(QUICK, max_examples=2500)
 
 KEYS = st.sampled_from(
     [
@@ -190,15 +190,9 @@ CASES: dict[str, tuple[st.SearchStrategy, Callable]] = {
 }
 
 
-@pytest.mark.parametrize("what", CASES)
-def test_whatever_is_given_is_answered_or_refused(place: Path, what: str) -> None:
-    drawn, holds = CASES[what]
-    QUICK(given(drawn)(holds))()
-
-
-@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # by Hypothesis, of long names
+@pytest.mark.parametrize("often", [QUICK, pytest.param(LONG, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("what", CASES)
-def test_ten_thousand_times(place: Path, what: str) -> None:
+def test_whatever_is_given_is_answered_or_refused(place: Path, what: str, often: settings) -> None:
     drawn, holds = CASES[what]
-    LONG(given(drawn)(holds))()
+    often(given(drawn)(holds))()

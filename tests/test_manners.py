@@ -13,8 +13,7 @@ from rich.console import Console
 
 from cprsim.basics.terminal import Fitting, plain_table
 from cprsim.basics.version import __version__
-from cprsim.cli import command, common
-from cprsim.cli import command as cli
+from cprsim.cli import common
 from cprsim.cli.common import ProgressBar
 from cprsim.fitting import fit_log
 from tests.mistakes import GOOD
@@ -33,12 +32,11 @@ REST = {
 
 
 @pytest.fixture
-def said(folder, capsys):
+def said(folder, called):
     """What a command that is done prints."""
 
     def output(*arguments):
-        assert cli._main(list(arguments)) == 0
-        out, err = capsys.readouterr()
+        out, err = called(*arguments)
         assert err == ""
         return out
 
@@ -62,18 +60,16 @@ def test_the_list_of_commands_says_whole_sentences(said):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_stored_sweep_is_shown_again(said, capsys):
+def test_a_stored_sweep_is_shown_again(said, called):
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     asked = ("--vary", "costs.save=1 min,2 min", "--replications", "2", "--out", "out")
     shown = said("sweep", "job.toml", *asked, "--workers", "1", "--engine", "sim")
 
     assert said("sweep", "out") == shown
     assert said("sweep", "out", "--json").startswith("{")
-    assert cli._main(["sweep", "job.toml"]) == 2
-    assert capsys.readouterr().err == "cprsim: Missing option '--out'.\n"
+    assert called("sweep", "job.toml", code=2).err == "cprsim: Missing option '--out'.\n"
     Path("empty").mkdir()
-    assert cli._main(["sweep", "empty"]) == 2
-    assert capsys.readouterr().err == (
+    assert called("sweep", "empty", code=2).err == (
         "cprsim: empty: holds no sweep; name the folder given to cprsim sweep --out\n"
     )
 
@@ -117,15 +113,14 @@ SHOWN = {
 
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", SHOWN)
-def test_nothing_is_wider_than_the_terminal_or_cut(name, columns, folder, capsys, monkeypatch):
+def test_nothing_is_wider_than_the_terminal_or_cut(name, columns, folder, called, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     Path("job.toml").write_text(GOOD, encoding="utf-8")
     rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
     Path("log.csv").write_text(f"time_s,node\n{rows}", encoding="utf-8")
     asked = [part.format(job="job.toml", log="log.csv") for part in SHOWN[name]]
 
-    assert cli._main(asked) == 0
-    out, err = capsys.readouterr()
+    out, err = called(*asked)
     lines = (out + err).splitlines()
     assert max(map(cell_len, lines)) <= columns
     assert not any("…" in line or "\x1b" in line for line in lines)
@@ -160,7 +155,7 @@ WRONG = {"folder": "Is a directory", "list.csv": "is not TOML", "noise.toml": "i
     "command", ["run", "advise", "rows", "timeline", "train", "study", "validate", "app"]
 )
 def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
-    command, name, folder, capsys, monkeypatch
+    command, name, folder, called, monkeypatch
 ):
     """Nothing is imported that takes long: a module that were would raise an error here."""
     Path("folder").mkdir()
@@ -170,8 +165,7 @@ def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
     for slow in ("cprsim.scenario", "cprsim.scenario.mapping", "torch", "simpy", "matplotlib"):
         monkeypatch.setitem(sys.modules, slow, None)
 
-    assert cli._main([command, name, *REST.get(command, ())]) == 2
-    assert WRONG[name] in capsys.readouterr().err
+    assert WRONG[name] in called(command, name, *REST.get(command, ()), code=2).err
 
 
 @pytest.mark.parametrize(("width", "shown"), [(40, True), (24, False)])
@@ -231,7 +225,7 @@ def test_a_bar_without_a_terminal_writes_lines(unit, updates, line, at_once, cap
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_fit_has_lines_on_stderr_and_none_beside_json(
-    as_json, folder, capsys, monkeypatch, at_once
+    as_json, folder, called, monkeypatch, at_once
 ):
     rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
     Path("log.csv").write_text(f"time_s,node\n{rows}", encoding="utf-8")
@@ -244,5 +238,6 @@ def test_a_fit_has_lines_on_stderr_and_none_beside_json(
 
     monkeypatch.setattr(fit_log, "fit", slow)
 
-    assert command._main(["fit", "log.csv", *["--json"] * as_json]) == 0
-    assert capsys.readouterr().err == ("" if as_json else "cprsim: fitting, 0 s so far\n")
+    assert called("fit", "log.csv", *["--json"] * as_json).err == (
+        "" if as_json else "cprsim: fitting, 0 s so far\n"
+    )

@@ -48,10 +48,12 @@ def test_a_notebook_runs_and_warns_of_nothing(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_and_its_pair_say_the_same(script):
+def test_a_notebook_and_its_pair_say_the_same_and_end_with_asserts(script):
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
 
     assert cells(notebook) == cells(jupytext.read(script)), "run `make notebooks`"
+    code = [text for kind, text in cells(notebook) if kind == "code"]
+    assert "\nassert " in code[-1]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -65,13 +67,6 @@ def test_a_notebook_is_stored_as_it_ran_and_small(script):
     assert not ABSOLUTE.search(texts(notebook))
     assert "image/png" in str(notebook)
     assert path.stat().st_size < MOST_BYTES
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_ends_with_asserts(script):
-    code = [cell.source for cell in jupytext.read(script).cells if cell.cell_type == "code"]
-
-    assert "\nassert " in code[-1]
 
 
 def test_an_absolute_path_is_found():

@@ -39,7 +39,6 @@ from tests.drawn import scenarios
 #: Of the machines of the job below: 12 x 2.5 + 4 x 3.
 HOURLY = 42.0
 MACHINES = {"trainer": "2.5 USD/h", "parameter_server": "72 USD/d"}
-NEVER = {"full": {"system": "full", "interval": "10 h"}}
 PRICED = ("cost", "energy_kwh", "carbon_kg")
 
 
@@ -54,7 +53,7 @@ def tables(
         "cluster": {"parameter_servers": 4, "trainers": 12},
         "costs": {"save": "1 min", "load": "1 min"},
         "failures": {"exactly": 0},
-        "policies": policies or NEVER,
+        "policies": policies or {"full": {"system": "full", "interval": "10 h"}},
         **priced,
         **others,
     }
@@ -65,35 +64,71 @@ def run(*of: Any, replications: int = 3, **others: Any) -> cprsim.Result:
     return cprsim.run(Scenario(**tables(*of, **others)), replications=replications)
 
 
-def cost(*of: Any, **others: Any) -> float:
-    """The mean under its one policy."""
-    (mean,) = run(*of, **others).summary["cost"]
-    return float(mean)
-
-
 # --- Machines, energy --------------------------------------------------------------------------
 
 
-def test_machines_are_paid_by_the_hour():
-    assert cost(MACHINES) == pytest.approx(10 * HOURLY, rel=1e-12)
-    assert cost({"trainer": "1 USD/h"}) == pytest.approx(10 * 12, rel=1e-12)
+TWO_SPARES = {"cluster": {"parameter_servers": 4, "trainers": 12, "spares": 2}}
+SPARE = {"spare": "1 USD/h"}
+SWAP = {"system": "hot-swap", "spares": 3, "iteration": "1 s", "interval": "10 h"}
+COPIES = {"system": "replication", "copies": 3, "slowdown": 0.0}
+COUNTERS = {"system": "cpr-mfu", "interval": "9 h", "target_pls": 0.5}
+SAVES = {"system": "full", "interval": "3 h"}
+NEVER = {"system": "full", "interval": "10 h"}
+ROWS = {
+    "model": {
+        "tables": [{"rows": 10_000_000, "dim": 16, "optimizer_slots": 1, "skew": {"zipf": 1.0}}]
+    },
+    "job": {"useful_time": "10 h", "samples": 10**8},
+}
+#: Prices, a policy, other tables, and what the job costs by hand: an hour, and beside time.
+COSTS = {
+    "machines": (MACHINES, NEVER, {}, HOURLY, 0.0),
+    "machines of one kind": ({"trainer": "1 USD/h"}, NEVER, {}, 12, 0.0),
+    "spares that stand ready": (MACHINES | SPARE, NEVER, TWO_SPARES, HOURLY + 2, 0.0),
+    "those of the policy, in place of the cluster's": (
+        MACHINES | SPARE,
+        SWAP,
+        TWO_SPARES,
+        HOURLY + 3,
+        0.0,
+    ),
+    "writing three checkpoints": ({"written": "0.01 USD/GB"}, SAVES, {}, 0.0, 3 * 40 * 0.01),
+    # One checkpoint, a month of 730 h.
+    "storing one": ({"stored": "0.73 USD/GB/month"}, SAVES, {}, 40 * 0.001, 0.0),
+    "both": (
+        {"written": "0.01 USD/GB", "stored": "0.73 USD/GB/month"} | MACHINES,
+        SAVES,
+        {},
+        HOURLY + 0.04,
+        1.2,
+    ),
+    "neither without saves": (
+        {"written": "0.01 USD/GB", "stored": "0.73 USD/GB/month"} | MACHINES,
+        NEVER,
+        {},
+        HOURLY,
+        0.0,
+    ),
+    "memory of two more copies": ({"memory": "0.003 USD/GB/h"}, COPIES, {}, 2 * 40 * 0.003, 0.0),
+    "memory of four bytes a row": ({"memory": "0.003 USD/GB/h"}, COUNTERS, ROWS, 0.00012, 0.0),
+}
 
 
-def test_spares_that_stand_ready_are_paid_too():
-    prices = MACHINES | {"spare": "1 USD/h"}
-    cluster = {"parameter_servers": 4, "trainers": 12, "spares": 2}
-
-    assert cost(prices, cluster=cluster) == pytest.approx(10 * (HOURLY + 2), rel=1e-12)
-    # Those of the policy, in place of the cluster's.
-    swap = {"hot-swap": {"system": "hot-swap", "spares": 3, "iteration": "1 s", "interval": "10 h"}}
-    found = run(prices, swap, cluster=cluster).summary.loc["hot-swap"]
+@pytest.mark.parametrize("name", COSTS)
+def test_a_job_costs_its_hours_and_its_bytes(name):
+    prices, policy, others, hourly, once = COSTS[name]
+    found = run(prices, {"it": policy}, **others).summary.loc["it"]
     hours = found["wall_s"] / 3600
-    assert found["cost"] == pytest.approx(hours * (HOURLY + 3), rel=1e-12)
+
+    assert found["cost"] == pytest.approx(hours * hourly + once, rel=1e-12)
+    if policy is NEVER or policy is COPIES:
+        assert hours == 10
+    if policy is SAVES:
+        assert hours == pytest.approx(10 + 3 / 60, rel=1e-12)
 
 
 def test_machines_draw_power_spares_included():
-    cluster = {"parameter_servers": 4, "trainers": 12, "spares": 2}
-    result = run({"energy": "0.6 kW", "carbon": "400 g/kWh"}, cluster=cluster)
+    result = run({"energy": "0.6 kW", "carbon": "400 g/kWh"}, **TWO_SPARES)
     found = result.summary.loc["full"]
 
     assert found["energy_kwh"] == pytest.approx(10 * 18 * 0.6, rel=1e-12)
@@ -103,7 +138,7 @@ def test_machines_draw_power_spares_included():
 
 
 def test_spares_that_a_policy_brings_need_a_price():
-    swap = {"mine": {"system": "hot-swap", "iteration": "1 s"}, **NEVER}
+    swap = {"mine": {"system": "hot-swap", "iteration": "1 s"}, "full": NEVER}
 
     with pytest.raises(ScenarioError) as raised:
         Scenario(**tables(MACHINES, swap))
@@ -134,44 +169,27 @@ def test_machines_at_one_price_cost_machine_time(of, seed):
 # --- Bytes -------------------------------------------------------------------------------------
 
 
-def test_what_is_saved_is_paid_once_to_be_written_and_for_as_long_as_it_lies_there():
-    saves = {"full": {"system": "full", "interval": "3 h"}}
-    hours = 10 + 3 / 60
-
-    assert cost({"written": "0.01 USD/GB"}, saves) == pytest.approx(3 * 40 * 0.01, rel=1e-12)
-    # One checkpoint, a month of 730 h.
-    found = cost({"stored": "0.73 USD/GB/month"}, saves)
-    assert found == pytest.approx(40 * 0.001 * hours, rel=1e-12)
-    both = {"written": "0.01 USD/GB", "stored": "0.73 USD/GB/month"} | MACHINES
-    assert cost(both, saves) == pytest.approx(1.2 + (0.04 + HOURLY) * hours, rel=1e-12)
-    assert cost(both) == pytest.approx(10 * HOURLY, rel=1e-12)  # without saves, useful time alone
-
-
+FIXED = {"distribution": "deterministic", "mean": "4 h", "ages": "new"}
+TWO = {"failures": FIXED | {"hits": {"parameter_servers": 2}}}
+TRAINER = {"failures": FIXED | {"hits": {"parameter_servers": 0, "trainers": 1}}}
 #: What one failure makes each policy read from the store: GB, by hand.
 READS = {
     "full": ({"system": "full"}, {}, 40.0),
     "partial, a server": ({"system": "partial"}, {}, 10.0),
-    "partial, two servers": ({"system": "partial"}, {"hits": {"parameter_servers": 2}}, 20.0),
-    "partial, a trainer": (
-        {"system": "partial"},
-        {"hits": {"parameter_servers": 0, "trainers": 1}},
-        0.0,
-    ),
-    "full, a trainer": (
-        {"system": "full"},
-        {"hits": {"parameter_servers": 0, "trainers": 1}},
-        40.0,
-    ),
+    "partial, two servers": ({"system": "partial"}, TWO, 20.0),
+    "partial, a trainer": ({"system": "partial"}, TRAINER, 0.0),
+    "full, a trainer": ({"system": "full"}, TRAINER, 40.0),
     "replication": ({"system": "replication"}, {}, 0.0),
     "peer-memory": ({"system": "peer-memory", "iteration": "1 s"}, {}, 0.0),
+    "loads that are begun again": ({"system": "full"}, {"storage": {"load_fails": 0.5}}, 80.0),
 }
 
 
 @pytest.mark.parametrize("name", READS)
 def test_what_failures_make_a_job_read_is_paid(name):
-    policy, hits, read = READS[name]
-    failures = {"distribution": "deterministic", "mean": "4 h", "ages": "new", **hits}
-    found = run({"read": "0.5 USD/GB"}, {"it": policy}, failures=failures).replications
+    policy, others, read = READS[name]
+    tables = {"failures": FIXED} | others
+    found = run({"read": "0.5 USD/GB"}, {"it": policy}, **tables).replications
 
     assert (found["failures"] >= 2).all()
     assert found["cost"].to_numpy() == pytest.approx(found["failures"] * read * 0.5, rel=1e-12)
@@ -192,32 +210,6 @@ def test_what_is_read_is_what_the_seconds_of_loading_move(system):
     # Nothing interrupts a load, and nothing else draws on the store's 0.1 GB/s.
     assert found["load_s"].min() < found["load_s"].max()
     assert found["cost"].to_numpy() == pytest.approx(found["load_s"] * 0.1, rel=1e-9)
-
-
-def test_a_load_that_is_begun_again_reads_again():
-    failures = {"distribution": "deterministic", "mean": "4 h", "ages": "new"}
-    found = run(
-        {"read": "0.5 USD/GB"},
-        {"it": {"system": "full"}},
-        failures=failures,
-        storage={"load_fails": 0.5},
-    ).replications
-
-    assert found["cost"].to_numpy() == pytest.approx(found["failures"] * 40 * 0.5 * 2, rel=1e-12)
-
-
-def test_memory_that_a_policy_takes_is_paid():
-    copies = {"of 3": {"system": "replication", "copies": 3, "slowdown": 0.0}}
-    counters = {"cpr": {"system": "cpr-mfu", "interval": "9 h", "target_pls": 0.5}}
-    rows = [{"rows": 10_000_000, "dim": 16, "optimizer_slots": 1, "skew": {"zipf": 1.0}}]
-    memory = {"memory": "0.003 USD/GB/h"}
-
-    assert cost(memory, copies) == pytest.approx(10 * 2 * 40 * 0.003, rel=1e-12)
-    found = run(
-        memory, counters, model={"tables": rows}, job={"useful_time": "10 h", "samples": 10**8}
-    ).summary.loc["cpr"]
-    # Four bytes a row.
-    assert found["cost"] == pytest.approx(found["wall_s"] / 3600 * 0.04 * 0.003, rel=1e-12)
 
 
 # --- Where it is told --------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.cli import command
 from cprsim.runs import runner
 from tests.test_cli import KAGGLE, QUICKSTART
 from tests.waiting import HANGS_S
@@ -103,11 +102,10 @@ def test_what_stderr_refuses_changes_no_exit_code(asked, code, stream, folder):
     assert Path("out").exists() == (code == 0)
 
 
-def test_a_link_that_leads_nowhere_is_no_folder(folder, capsys):
+def test_a_link_that_leads_nowhere_is_no_folder(folder, called):
     Path("out").symlink_to("nowhere")
 
-    assert command._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 2
-    assert capsys.readouterr().err == (
+    assert called("run", KAGGLE, "--replications", "1", "--out", "out", code=2).err == (
         "cprsim: --out out: out is a link to nowhere, which does not exist; remove that link\n"
     )
 
@@ -120,7 +118,7 @@ def test_mistakes_are_mistakes_with_closed_streams_too():
 
 
 @pytest.mark.slow
-def test_a_scenario_is_read_once(folder, monkeypatch):
+def test_a_scenario_is_read_once(folder, called, monkeypatch):
     """Whoever deletes it while it runs loses nothing, nor who deletes the log that it names."""
     Path("log.csv").write_text("time_s,node\n3600,0\n9000,1\n30000,0\n")
     text = Path(QUICKSTART).read_text()
@@ -136,15 +134,17 @@ def test_a_scenario_is_read_once(folder, monkeypatch):
 
     monkeypatch.setattr(runner, "run", deleting)
 
-    assert command._main(["run", "job.toml", "--replications", "2", "--out", "out"]) == 0
+    called("run", "job.toml", "--replications", "2", "--out", "out")
     assert {path.name for path in Path("out").iterdir()} == FILES
 
 
-def test_sys_exit_in_code_that_is_called_is_told(capsys, monkeypatch):
+def test_sys_exit_in_code_that_is_called_is_told(called, monkeypatch):
     def ends(*_):
         sys.exit()
 
     monkeypatch.setattr("cprsim.sim.driver.Player.process", ends)
 
-    assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
-    assert capsys.readouterr() == ("", "cprsim: code that it called ended it by sys.exit(None)\n")
+    assert called("run", KAGGLE, "--replications", "1", "--policy", "full", code=1) == (
+        "",
+        "cprsim: code that it called ended it by sys.exit(None)\n",
+    )

@@ -9,7 +9,6 @@ from scipy import stats
 
 import cprsim
 from cprsim.basics.units import format_bytes
-from cprsim.cli.command import _main
 from cprsim.runs import runner
 from cprsim.runs.digest import Digest
 from cprsim.runs.restarts import restarts
@@ -192,14 +191,12 @@ def test_a_digest_says_the_same(monkeypatch):
     assert restarts(digested, 9) == restarts(kept, 9)
 
 
-def test_the_command_says_whether_they_are_enough(tmp_path, capsys):
+def test_the_command_says_whether_they_are_enough(tmp_path, called):
     path = tmp_path / "plain.toml"
     path.write_text(plain().to_toml(), encoding="utf-8")
     asked = ["run", str(path), "--replications", "50", "--max-restarts", "100"]
-    assert _main(asked) == 0
-    assert "Restarts of the job, one a failure" in capsys.readouterr().out
-    assert _main([*asked, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["policies"]["none lost"]["restarts"]
+    assert "Restarts of the job, one a failure" in called(*asked).out
+    told = json.loads(called(*asked, "--json").out)["policies"]["none lost"]["restarts"]
     assert told["within"]["mean"] == 1.0
     assert told["max_restarts"] == 100
 

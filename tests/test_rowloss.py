@@ -8,7 +8,6 @@ import pytest
 import cprsim
 from cprsim.advice.access_log import access_log
 from cprsim.advice.row_loss import row_losses
-from cprsim.cli import command as cli
 from cprsim.contract.expected import expected
 from cprsim.job.workload import Model
 from cprsim.rows.meanfield import MeanField
@@ -19,12 +18,6 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
 GOWALLA = SCENARIOS.parent / "../shared/data/gowalla_1m/train.txt.xz"
 needs_gowalla = pytest.mark.skipif(not GOWALLA.exists(), reason=f"needs {GOWALLA}")
-
-
-def ran(capsys, *arguments: str) -> tuple[int, str, str]:
-    code = cli._main(["rows", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 # the numbers of the CPR paper
@@ -277,23 +270,17 @@ def test_a_log_of_accesses(tmp_path):
     assert found.popularity.top_share(2 / 100) == pytest.approx(90 / 188)
 
 
-def test_a_log_of_too_few_rows(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_log_of_too_few_rows(called, folder):
     Path("few.txt").write_text("0\n1\n1\n")
 
-    assert ran(capsys, "--from", "few.txt") == (
-        2,
-        "",
-        "cprsim: few.txt: has 2 rows; 64 are needed\n",
-    )
+    said = called("rows", "--from", "few.txt", code=2)
+    assert said == ("", "cprsim: few.txt: has 2 rows; 64 are needed\n")
 
 
 @needs_gowalla
-def test_gowalla_is_flatter_than_dlrm_tables(capsys):
-    code, out, _ = ran(capsys, "--from", str(GOWALLA), "--json")
-    document = json.loads(out)
+def test_gowalla_is_flatter_than_dlrm_tables(called):
+    document = json.loads(called("rows", "--from", str(GOWALLA), "--json").out)
 
-    assert code == 0
     assert document["accesses"] == 719_081
     assert 0.1 < document["concentration"]["0.01"] < 0.2  # dlrm-production: 0.47
     assert document["policies"]["mfu"]["updates_lost_relative"] < 1
@@ -302,11 +289,11 @@ def test_gowalla_is_flatter_than_dlrm_tables(capsys):
 # the command
 
 
-def test_json_has_what_the_contract_names(capsys):
-    code, out, err = ran(capsys, KAGGLE, "--policy", "cpr-mfu", "--json")
+def test_json_has_what_the_contract_names(called):
+    out, err = called("rows", KAGGLE, "--policy", "cpr-mfu", "--json")
     policies = json.loads(out)["policies"]
 
-    assert (code, err) == (0, "")
+    assert err == ""
     assert policies.keys() == {"cpr-mfu"}
     assert policies["cpr-mfu"]["memory_overhead"] == 0.0625
     assert 0 < policies["cpr-mfu"]["updates_lost_relative"] < 1
@@ -314,9 +301,9 @@ def test_json_has_what_the_contract_names(capsys):
     assert policies["cpr-mfu"]["change_lost"] == policies["cpr-mfu"]["updates_lost"] < 0.02
 
 
-def test_the_table_has_change_where_it_is_not_what_updates_are(capsys):
-    _, plain, _ = ran(capsys, KAGGLE, "--policy", "cpr-mfu")
-    _, by_change, _ = ran(capsys, KAGGLE, "--policy", "cpr-mfu", "--set", ADAGRAD)
+def test_the_table_has_change_where_it_is_not_what_updates_are(called):
+    plain = called("rows", KAGGLE, "--policy", "cpr-mfu").out
+    by_change = called("rows", KAGGLE, "--policy", "cpr-mfu", "--set", ADAGRAD).out
 
     assert "change" not in plain.lower()
     assert "change lost," in by_change
@@ -344,10 +331,6 @@ def test_a_curve_lies_beside_its_scenario(tmp_path, monkeypatch):
     assert scenario.model.skew.popularity(1000).top_share(0.1) == pytest.approx(0.9)
 
 
-def test_a_picture_is_drawn(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    code, _, err = ran(capsys, KAGGLE, "--plot", "rows.png")
-
-    assert (code, err) == (0, "cprsim: wrote rows.png\n")
+def test_a_picture_is_drawn(called, folder):
+    assert called("rows", KAGGLE, "--plot", "rows.png").err == "cprsim: wrote rows.png\n"
     assert Path("rows.png").read_bytes().startswith(b"\x89PNG")

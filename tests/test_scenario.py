@@ -269,15 +269,7 @@ def test_overrides_change_what_is_loaded_one_after_the_other():
     assert loaded.job.useful_time_s == 20 * 3600
     assert loaded.job.final_save is True
     assert loaded.costs.reschedule.cv == 1.5
-    assert list(loaded.policies) == [
-        "full",
-        "partial",
-        "cpr",
-        "cpr-mfu",
-        "cpr-ssu",
-        "cpr-scar",
-        "mine",
-    ]
+    assert [*loaded.policies] == [*shipped("criteo-kaggle").policies, "mine"]
     assert loaded.plan("mine").interval_s == 2700
     assert loaded.failure_model.mean_hit.servers == 4
 
@@ -292,17 +284,34 @@ def test_a_number_of_failures_takes_the_place_of_a_law():
     assert loaded.context.mtbf_s == 2 * 86_400  # 4 d / 2
 
 
-def test_a_law_takes_the_place_of_a_number_in_any_order_of_its_keys():
-    keys = ["failures.shape=0.5", "failures.distribution=weibull", "failures.mean=9 h"]
-    for overrides in (keys, keys[::-1], [keys[1], keys[0], keys[2]]):
-        loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
+TO_WEIBULL = ["failures.shape=0.5", "failures.distribution=weibull", "failures.mean=9 h"]
 
-        assert loaded.failures.exactly is None
-        assert loaded.failures.law.mapping() == {
-            "distribution": "weibull",
-            "mean": "9 h",
-            "shape": 0.5,
-        }
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "law"),
+    [
+        # Of a number of failures, in any order of the keys.
+        *(
+            ("criteo-kaggle", order, {"distribution": "weibull", "mean": "9 h", "shape": 0.5})
+            for order in (TO_WEIBULL, TO_WEIBULL[::-1], sorted(TO_WEIBULL))
+        ),
+        (
+            "quickstart",
+            ["failures.distribution=gamma", "failures.shape=0.5"],
+            {"distribution": "gamma", "mean": "20 h", "shape": 0.5},
+        ),
+        (
+            "quickstart",
+            ["failures.distribution=exponential"],
+            {"distribution": "exponential", "mean": "20 h"},
+        ),
+    ],
+)
+def test_a_law_takes_the_place_of_a_number_or_of_another_law(name, overrides, law):
+    loaded = load_scenario(name, overrides)
+
+    assert loaded.failures.exactly is None
+    assert loaded.failures.law.mapping() == law
 
 
 def test_a_log_takes_the_place_of_a_law_and_gives_it_back(folder):
@@ -326,19 +335,6 @@ def test_ages_stay_with_the_law_and_go_with_it(folder):
 
     assert load_scenario("job.toml", ["failures.per=job"]).failures.ages == "stationary"
     assert load_scenario("job.toml", ["failures.exactly=2"]).failures.ages is None
-
-
-def test_one_law_takes_the_place_of_another_with_its_own_keys():
-    overrides = ["failures.distribution=gamma", "failures.shape=0.5"]
-    loaded = load_scenario(SCENARIOS / "quickstart.toml", overrides)
-
-    assert loaded.failures.law.mapping() == {"distribution": "gamma", "mean": "20 h", "shape": 0.5}
-
-
-def test_one_law_takes_the_place_of_another_that_has_other_keys():
-    loaded = load_scenario(SCENARIOS / "quickstart.toml", ["failures.distribution=exponential"])
-
-    assert loaded.failures.law.mapping() == {"distribution": "exponential", "mean": "20 h"}
 
 
 # Faults

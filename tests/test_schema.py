@@ -13,7 +13,6 @@ from jsonschema import Draft7Validator
 from pydantic import Field
 
 from cprsim.basics.schema import Section
-from cprsim.cli.command import _main
 from cprsim.cli.descriptions import descriptions
 from cprsim.cli.json_schema import scenario_schema
 from cprsim.contract.registry import systems
@@ -52,9 +51,8 @@ def test_it_is_a_schema():
     Draft7Validator.check_schema(SCHEMA)
 
 
-def test_the_command_prints_it(capsys):
-    assert _main(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(SCHEMA))
+def test_the_command_prints_it(called):
+    assert json.loads(called("schema").out) == json.loads(json.dumps(SCHEMA))
 
 
 @pytest.mark.slow

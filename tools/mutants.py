@@ -53,7 +53,7 @@ _PAIRS: Final = (
 _OTHERS: Final = dict(pair.split(" ") for pair in _PAIRS)
 #: Of the tests of a mutant: one that waits for ever is noticed, too.
 _LONGEST_S: Final = 900.0
-#: Of a test; those that take longer uncompiled are left out.
+#: CPU seconds of a test; those that take longer uncompiled are left out.
 _LONGEST_TEST_S: Final = 20.0
 #: CPU seconds that a test may take more than three times its own: an endless loop is ended by then,
 #: and a busy machine ends none that is not.
@@ -146,14 +146,17 @@ class Calls:
         def watch(frame: FrameType, _event: str, _argument: object) -> None:
             called.add(frame.f_code)
 
-        begins_s = time.perf_counter()
+        begins_s = time.process_time()
+        signal.signal(signal.SIGPROF, _takes_too_long)
+        signal.setitimer(signal.ITIMER_PROF, _LONGEST_TEST_S)
         threading.settrace(watch)
         sys.settrace(watch)
         result = yield
         sys.settrace(None)
         threading.settrace(None)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         self.of_tests[item.nodeid] = (
-            time.perf_counter() - begins_s,
+            time.process_time() - begins_s,
             sorted(
                 f"{each.co_filename.removeprefix(self._folder)}:{each.co_firstlineno}"
                 for each in called
@@ -177,6 +180,10 @@ class Calls:
             if calls:
                 return [test for _, test in calls]
         return []
+
+
+def _takes_too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError
 
 
 class InOrder:
@@ -223,9 +230,7 @@ def is_noticed(mutant: Mutant, folder: Path, calls: Calls) -> bool:
 
 def _fails(folder: Path, tests: list[str], calls: Calls) -> bool:
     limits_s = {each: _MORE_S + 3 * calls.of_tests[each][0] for each in tests}
-    return _noticed(
-        _in_a_process(lambda: _run(folder, tests, _LONGEST_S, "-x", plugin=InOrder(limits_s)))
-    )
+    return _noticed(_in_a_process(lambda: _run(folder, tests, "-x", plugin=InOrder(limits_s))))
 
 
 def _of_few_files(tests: list[str]) -> list[str]:
@@ -256,13 +261,15 @@ def _in_a_process(what: Callable[[], int], longest_s: float = _LONGEST_S) -> int
     return 1
 
 
-def _run(folder: Path, tests: list[str], limit_s: float, *more: str, plugin: object) -> int:
+def _run(folder: Path, tests: list[str], *more: str, plugin: object) -> int:
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
     options = ("-q", "--quick", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
     plugins: list[Any] = [plugin]
-    return int(pytest.main([*options, "--timeout", f"{limit_s}", *more, *files], plugins=plugins))
+    return int(
+        pytest.main([*options, "--timeout", f"{_LONGEST_S}", *more, *files], plugins=plugins)
+    )
 
 
 def _all_calls(folder: Path) -> Calls:
@@ -270,7 +277,7 @@ def _all_calls(folder: Path) -> Calls:
     kept = folder / "calls.json"
 
     def watched() -> int:
-        code = _run(folder, [*_TESTS], _LONGEST_TEST_S, plugin=calls)
+        code = _run(folder, [*_TESTS], plugin=calls)
         for each in calls.failed:
             calls.of_tests.pop(each, None)
         kept.write_text(json.dumps([calls.of_tests, calls.failed]), encoding="utf-8")

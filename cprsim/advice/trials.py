@@ -20,7 +20,7 @@ from cprsim.contract.expected import expected, loses_nothing
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError, RunError
-from cprsim.runs.engines import Engine, attempt, chosen, play_jobs, prepare
+from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
 from cprsim.runs.measures import Basis, measured
@@ -149,7 +149,10 @@ class Trials:
         workers = cores() if set(engines.values()) == {"batch"} else 1
         size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
         blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
-        play = partial(attempt, job, engines, seed=self.seed)
+
+        def play(block: range) -> Values:
+            return attempt([(job, block)], engines, self.seed)
+
         with closing(map_tasks(play, blocks, workers, Threads)) as found:
             return np.concatenate([each for _, each in found]), [job]
 
@@ -262,11 +265,9 @@ class FleetTrials(Trials):
         self, engines: dict[str, Engine], replications: range
     ) -> tuple[Values, list[Scenario]]:
         """Return ledgers of jobs under policies that have a plan in each of them; and the jobs."""
-        names = list(engines)
-        jobs = [self._with(job, names) for job in self._of(replications)]
-        tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
-        engine: Engine = "batch" if set(engines.values()) == {"batch"} else "sim"
-        return play_jobs(tasks, self.seed, engine), jobs
+        jobs = [self._with(job, list(engines)) for job in self._of(replications)]
+        parts = [(job, [i]) for i, job in zip(replications, jobs, strict=True)]
+        return attempt(parts, engines, self.seed), jobs
 
     def gets_nowhere(self, policy: Policy) -> bool:  # noqa: ARG002
         """Return False: jobs without progress are left out one by one."""

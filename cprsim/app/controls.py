@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from cprsim.advice.candidates import value_at
-from cprsim.basics.units import (
-    BYTES,
-    SECONDS,
-    Units,
-    parse_bytes,
-    parse_duration,
-    parse_rate,
-)
+from cprsim.basics.units import BYTES, BYTES_PER_SECOND, SECONDS, Units, parse
 from cprsim.contract import Choice, DurationSpan
 from cprsim.errors import UnitError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import leaves
+from cprsim.scenario.words import KEYS
 
 Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
-#: Quantities with units: how their texts are read, and in which units the page writes them.
-_QUANTITIES: Final = {"duration": parse_duration, "rate": parse_rate, "size": parse_bytes}
+#: Quantities with units: those of their texts, and those in which the page writes them.
+_QUANTITIES: Final[dict[Kind, Units]] = {
+    "duration": SECONDS,
+    "rate": BYTES_PER_SECOND,
+    "size": BYTES,
+}
 UNITS: Final[dict[str, Units]] = {
     "duration": SECONDS,
     "rate": Units(
@@ -38,23 +36,6 @@ _FROM_NOTHING: Final[dict[str, tuple[float, float]]] = {
     "duration": (1.0, 3600.0),
     "whole": (1.0, 16.0),
     "number": (0.001, 1.0),
-}
-#: Keys of the job that are offered where the scenario has them, and what the page calls them.
-_OF_THE_JOB: Final[dict[str, str]] = {
-    "failures.mean": "MTBF of the job",
-    "failures.exactly": "failures in the job",
-    "cluster.parameter_servers": "parameter servers",
-    "cluster.trainers": "trainers",
-    "cluster.spares": "spare machines",
-    "costs.save": "save time",
-    "storage.write": "save bandwidth",
-    "costs.load": "load time",
-    "storage.read": "load bandwidth",
-    "cluster.nic": "network of a node",
-    "costs.reschedule": "rescheduling",
-    "costs.reschedule.mean": "rescheduling, mean",
-    "costs.detect": "detection",
-    "job.useful_time": "useful time",
 }
 #: Machines and failures are whole, however a file writes them.
 _WHOLE: Final = (
@@ -88,8 +69,8 @@ class Control:
     def number(self, text: str) -> float | None:
         """Return the place of a text on the slider, in SI units; None for a rule (`"optimal"`)."""
         try:
-            parse = _QUANTITIES.get(self.kind)
-            found = float(text) if parse is None else parse(text.strip("\"' "))
+            table = _QUANTITIES.get(self.kind)
+            found = float(text) if table is None else parse(text.strip("\"' "), table)
         except (UnitError, ValueError):
             return None
         return found if math.isfinite(found) else None
@@ -110,9 +91,8 @@ def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control
     """
     tables = scenario.mapping()
     causes = scenario.failures.causes
-    labels = dict(_OF_THE_JOB)
-    if scenario.failures.per == "node":
-        labels["failures.mean"] = "MTBF of a node"
+    whose = "a node" if scenario.failures.per == "node" else "the job"
+    labels = KEYS | {"failures.mean": f"MTBF of {whose}"}
     if causes is not None and all(each.detect is not None for each in causes):
         del labels["costs.detect"]  # no failure is left for it
     if causes is not None and all(each.repair is not None for each in causes):
@@ -193,9 +173,9 @@ def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _
         return _Value("number", repr(found), found)
     if not isinstance(found, str):
         return None
-    for kind in ("duration", "rate", "size"):
+    for kind, table in _QUANTITIES.items():
         try:
-            return _Value(kind, found, _QUANTITIES[kind](found))
+            return _Value(kind, found, parse(found, table))
         except UnitError:
             continue
     return _Value("words", found, None)

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 from urllib.parse import parse_qsl, urlencode
@@ -17,15 +17,6 @@ from cprsim.report.outputs import trace_sha256
 from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
-
-#: Values of a question that are no keys of the scenario, where its address has none: defaults of
-#: the commands that the page copies.
-DEFAULTS: Final = {
-    "seed": "0",
-    "replications": "1000",
-    "replication": "median",
-    "objective": "time",
-}
 
 
 class MovesError(UsageError):
@@ -58,7 +49,7 @@ class WhatIf:
     def from_query(cls, query: str, controls: Sequence[Control]) -> "WhatIf":
         """Read the address; raise `MovesError` for unknown names and invalid options."""
         given = dict(parse_qsl(query, keep_blank_values=True))
-        options: dict[str, Any] = DEFAULTS | {k: given.pop(k) for k in DEFAULTS if k in given}
+        options: dict[str, Any] = _OPTIONS | {k: given.pop(k) for k in _OPTIONS if k in given}
         known = [each.name for each in controls]
         found = [
             (name, f"is not moved here; {nearest(name, known)}")
@@ -87,9 +78,14 @@ class WhatIf:
     @property
     def query(self) -> str:
         """Return the query of the address; values of the scenario are left out."""
-        options = {name: str(getattr(self, name)) for name in DEFAULTS}
-        changed = {name: text for name, text in options.items() if text != DEFAULTS[name]}
+        options = {name: str(getattr(self, name)) for name in _OPTIONS}
+        changed = {name: text for name, text in options.items() if text != _OPTIONS[name]}
         return urlencode({**self.moved, **changed})
+
+
+#: Values of a question that are no keys of the scenario, where its address has none: defaults of
+#: the commands that the page copies.
+_OPTIONS: Final = {each.name: str(each.default) for each in fields(WhatIf) if each.name != "moved"}
 
 
 @dataclass(frozen=True)

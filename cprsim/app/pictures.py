@@ -154,7 +154,7 @@ def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[Point
     if not intervals:
         return []
     engines = chosen(scenario, list(scenario.policies), "auto")
-    values = attempt(scenario, engines, range(REPLICATIONS), seed)
+    values = attempt([(scenario, range(REPLICATIONS))], engines, seed)
     shares = overhead(values[:, :, COLUMNS.index("wall")], scenario.job.useful_time_s)
     means = [Mean.of(each) for each in shares.T]
     return [

@@ -17,6 +17,11 @@ _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 _HASHES, _EARLIER, _OWN = "files_sha256", "earlier_files_sha256", "manifest_sha256"
 
 
+def json_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return one JSON document, as files have it."""
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+
+
 def with_manifest(contents: Mapping[str, bytes], about: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files of a result and the manifest that names them with their hashes."""
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -83,8 +88,7 @@ def read_manifest(folder: Path, names: Collection[str]) -> dict[str, Any]:
 
 
 def _signed(document: Mapping[str, Any]) -> bytes:
-    whole = {**document, _OWN: _hash(document)}
-    return (json.dumps(whole, indent=2) + "\n").encode()
+    return json_bytes({**document, _OWN: digest(document)})
 
 
 def _parsed(content: bytes, older: bool = False) -> dict[str, Any]:
@@ -100,13 +104,13 @@ def _parsed(content: bytes, older: bool = False) -> dict[str, Any]:
         raise ValueError
     if older and _OWN not in document and _HASHES in document:
         return document
-    if document.pop(_OWN) != _hash(document):
+    if document.pop(_OWN) != digest(document):
         raise ValueError
     return document
 
 
-def _hash(document: Mapping[str, Any]) -> str:
-    """The SHA-256 of all that a manifest says but this."""
+def digest(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a document as compact JSON with its keys in order."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

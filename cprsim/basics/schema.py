@@ -29,6 +29,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
+from cprsim.errors import ScenarioError
 
 #: Words for a value in a JSON schema: its units, and between which ends.
 UNIT, RANGE = "x-unit", "x-range"
@@ -183,6 +184,14 @@ class Section(BaseModel):
             _check_range(value)
         return value
 
+    @classmethod
+    def checked(cls, table: object, name: str, context: object = None) -> Self:
+        """Validate the table of that name; raise `ScenarioError` with every fault."""
+        try:
+            return cls.model_validate(table, context=context)
+        except ValidationError as error:
+            raise ScenarioError(*faults(error, cls, name)) from None
+
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -309,13 +318,13 @@ def _keys(model: type[BaseModel], location: list[str]) -> list[str]:
     for part in location:
         for name, field in model.model_fields.items():
             if (field.alias or name) == part:
-                model = next(_models(field.annotation), model)
+                model = next(models_in(field.annotation), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Sections named in an annotation such as `tuple[Table, ...] | None`."""
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the sections named in an annotation such as `tuple[Table, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models(inner)
+        yield from models_in(inner)

@@ -18,7 +18,7 @@ class Units(dict[str, float]):
     """Units of one kind, each with how many of the base unit it is; not to be changed.
 
     `others`: what else people call them. `kind`, `example`: what they measure, and a quantity, as
-    faults name them.
+    faults name them. `suffix`: how names of numbers of the base unit end.
     """
 
     def __init__(
@@ -27,9 +27,10 @@ class Units(dict[str, float]):
         others: dict[str, str] | None = None,
         kind: str = "",
         example: str = "",
+        suffix: str = "",
     ) -> None:
         super().__init__(factors)
-        self.kind, self.example = kind, example
+        self.kind, self.example, self.suffix = kind, example, suffix
         self.others = {name: factors[unit] for name, unit in (others or {}).items()}
         #: The unit whose factor is 1, and all of them, the largest first.
         self.base = next((unit for unit, factor in factors.items() if factor == 1.0), "")
@@ -66,6 +67,7 @@ SECONDS = Units(
     },
     "duration",
     "28 h",
+    "_s",
 )
 BYTES = Units(
     {
@@ -82,6 +84,7 @@ BYTES = Units(
     },
     kind="size",
     example="2.16 GB",
+    suffix="_bytes",
 )
 BYTES_PER_SECOND = Units(
     {
@@ -100,7 +103,10 @@ BYTES_PER_SECOND = Units(
     },
     "rate",
     "1.5 GB/s",
+    "_bytes_per_s",
 )
+#: What a value of a scenario may be where any quantity goes.
+QUANTITIES = (SECONDS, BYTES, BYTES_PER_SECOND)
 
 WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6}, kind="power", example="0.6 kW")
 KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0}, kind="carbon intensity", example="0.4 kg/kWh")
@@ -120,14 +126,12 @@ def parse_duration(text: object) -> float:
     return parse(text, SECONDS)
 
 
-def parse_bytes(text: object) -> float:
-    """Bytes in `text`, e.g. `"2.16 GB"`; raise `UnitError` on anything else."""
-    return parse(text, BYTES)
-
-
-def parse_rate(text: object) -> float:
-    """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
-    return parse(text, BYTES_PER_SECOND)
+def parse_quantity(text: object) -> tuple[float, Units]:
+    """Base units in a text of one of `QUANTITIES`, and which; `UnitError` on anything else."""
+    for table in QUANTITIES:
+        with suppress(UnitError):
+            return parse(text, table), table
+    raise UnitError(f"{text!r} is no duration, size or rate")
 
 
 def parse_part(value: object) -> object:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from cprsim.cli import options as opt
-from cprsim.cli.common import json_bytes
 from cprsim.cli.paths import there
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _window(text: str | None) -> tuple[float, float] | None:
 
 
 def _files(result: "ClusterResult", part: tuple[float, float] | None) -> dict[str, bytes]:
-    from cprsim.basics.manifest import versions, with_manifest
+    from cprsim.basics.manifest import json_bytes, versions, with_manifest
     from cprsim.figures import save_bytes
     from cprsim.figures.timeline import jobs_over_time
 

@@ -17,13 +17,6 @@ WIDTH = 80
 EVERY_S = 20.0
 
 
-def json_bytes(document: dict[str, Any]) -> bytes:
-    """Return one JSON document, as files have it."""
-    import json
-
-    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
-
-
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print lines on stdout or stderr, with nothing in them that a terminal acts upon."""
     from cprsim.errors import printable

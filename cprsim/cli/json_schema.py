@@ -5,14 +5,14 @@ The table that a key may be in a fleet, drawn from for each job, is in it, too.
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from cprsim.basics.schema import RANGE, UNIT, Section
+from cprsim.basics.schema import RANGE, UNIT, Section, models_in
 from cprsim.basics.shipped import scenarios
 from cprsim.cli.descriptions import descriptions, summary
 from cprsim.contract import Policy
@@ -114,18 +114,9 @@ def _all_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
         model = left.pop(0)
         if model not in found:
             found[model] = None
-            left += [each for field in model.model_fields.values() for each in _sections_in(field)]
+            for field in model.model_fields.values():
+                left += models_in(field.annotation)
     return list(found)
-
-
-def _sections_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
-    def inside(annotation: Any) -> Iterator[type[BaseModel]]:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield annotation
-        for inner in getattr(annotation, "__args__", ()):
-            yield from inside(inner)
-
-    return inside(field.annotation)
 
 
 def _complete(
@@ -230,7 +221,7 @@ def _collect(model: type[BaseModel], table: Mapping[str, Any], found: Examples) 
     for name, field in model.model_fields.items():
         value = table.get(field.alias or name)
         if isinstance(value, dict):
-            for inner in _sections_in(field):
+            for inner in models_in(field.annotation):
                 _collect(inner, value, found)
         elif value is not None and not isinstance(value, list):
             found.setdefault(model, {}).setdefault(field.alias or name, value)

@@ -101,16 +101,10 @@ def _show_run(result: Any, words: "Vocabulary | None") -> None:
     shown: list[Any] = [tables.fleet_table(result) if of_fleet else tables.run_table(result)]
     shown += [] if words is None else [tables.wall_table(result, words)]
     shown += [tables.resources_table(result), None if of_fleet else tables.causes_table(result)]
-    for table in shown:
-        if table is not None:
-            print_table(table)
-    if of_fleet:
-        lines = [*tables.fleet_notes(result), tables.given_up_line(result)]
-    else:
-        lines = [*tables.notes(result)]
-    for line in lines:
-        if line is not None:
-            echo_wrapped(line)
+    for table in filter(None, shown):
+        print_table(table)
+    for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
+        echo_wrapped(line)
     if not of_fleet:
         accuracy = tables.accuracy_table(result)
         if accuracy is not None:

@@ -9,7 +9,6 @@ from cprsim.cli.common import (
     ProgressBar,
     echo,
     echo_wrapped,
-    json_bytes,
     print_table,
     resumable,
 )
@@ -47,7 +46,7 @@ def _ready() -> None:
 )
 def train(asked: Any) -> None:
     """Train a scenario for real: its policy on processes that are really killed."""
-    from cprsim.basics.manifest import versions, with_manifest
+    from cprsim.basics.manifest import json_bytes, versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     _ready()
@@ -84,7 +83,7 @@ def train(asked: Any) -> None:
 )
 def validate(asked: Any) -> None:
     """Compare predicted with measured: calibrate, simulate, train for real with failures."""
-    from cprsim.basics.manifest import versions, with_manifest
+    from cprsim.basics.manifest import json_bytes, versions, with_manifest
     from cprsim.runs.runner import check_whole
 
     _ready()
@@ -160,15 +159,14 @@ def study(asked: Any) -> None:
         title = scenario.title or asked.config.name
         folder.write(outputs.contents(done, len(planned), title))
     found = with_drops(outputs.runs_table(done), str(asked.out))
-    for each in outputs.TABLES:
-        if rows := each.rows(found):
-            names, cells = each.names, zip(*rows, strict=True)
-            print_table(_narrow(each.title, dict(zip(names, cells, strict=True))))
+    for title, made in outputs.TABLES.items():
+        if len(table := made(found)):
+            print_table(_narrow(title, table.to_dict("list")))
     for name, contest in contests(found).items():
         echo_wrapped(f"AUC drop over {name}: {contest.best}.")
 
 
-def _narrow(title: str, columns: dict[str, tuple[object, ...]]) -> "Fitting":
+def _narrow(title: str, columns: dict[Any, list[Any]]) -> "Fitting":
     """Return a table for 80 columns; each part of it has the first three of its columns."""
     from cprsim.basics.terminal import Fitting, plain_table
 

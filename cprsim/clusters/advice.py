@@ -4,7 +4,7 @@ The best is chosen on some replications, and its gain is measured on others: so 
 is no gain.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.errors import ScenarioError
+from cprsim.runs.runner import Progress
 from cprsim.runs.summaries import half_width
 
 #: Replications to choose on, and to measure the gain on.
@@ -28,8 +29,6 @@ _FACTORS: Final = (0.5, 2.0)
 #: How much longer saves take than alone from which an interval for that is tried.
 _LONGER: Final = 1.02
 _Values = Mapping[str, Any]
-#: Called with what is simulated, its number and how many there are.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

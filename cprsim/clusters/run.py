@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from cprsim.clusters.jobs import jobs_of
-from cprsim.clusters.play import PlayedCluster, play
+from cprsim.clusters.play import play
 from cprsim.clusters.result import ClusterResult
 from cprsim.clusters.spec import ClusterSpec, load_cluster
-from cprsim.runs.runner import Progress, check_arguments, map_tasks
+from cprsim.runs.runner import Progress, check_arguments, map_tasks, updating
 
 
 def run_cluster(
@@ -52,10 +52,6 @@ def run_cluster(
     check_arguments(replications, seed, workers)
     jobs = jobs_of(spec)
     task = partial(play, spec, jobs, seed, alone=alone)
-    found: list[PlayedCluster] = []
     with closing(map_tasks(task, range(replications), workers)) as results:
-        for _, played in results:
-            found.append(played)
-            if progress is not None:
-                progress(len(found), replications)
+        found = [played for _, played in updating(progress, replications, results)]
     return ClusterResult(spec, seed, found, alone)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from cprsim.basics.schema import (
     OF_SCENARIO,
@@ -13,7 +13,6 @@ from cprsim.basics.schema import (
     Seconds,
     Section,
     a_list,
-    faults,
 )
 from cprsim.basics.shipped import located
 from cprsim.basics.toml import check_values, parse_file, text_of
@@ -243,7 +242,7 @@ class ClusterSpec(Section):
         tables = self.mapping()
         for key, value in values.items():
             set_value(tables, key.split("."), value, key)
-        return _checked(tables)
+        return ClusterSpec.checked(tables, "", OF_SCENARIO)
 
 
 def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec:
@@ -273,7 +272,7 @@ def load_cluster(path: str | Path, overrides: Iterable[str] = ()) -> ClusterSpec
     for override in overrides:
         apply_override(tables, override)
     _resolve(tables, Path.cwd())  # what the command line gives is relative to where it is
-    return _checked(tables)
+    return ClusterSpec.checked(tables, "", OF_SCENARIO)
 
 
 def _resolve(tables: dict[str, Any], folder: Path) -> None:
@@ -286,10 +285,3 @@ def _resolve(tables: dict[str, Any], folder: Path) -> None:
                 there = (folder / table[key]).absolute()
                 if there.is_file() or there.suffix:
                     table[key] = str(there)
-
-
-def _checked(tables: dict[str, Any]) -> ClusterSpec:
-    try:
-        return ClusterSpec.model_validate(tables, context=OF_SCENARIO)
-    except ValidationError as error:
-        raise ScenarioError(*faults(error, ClusterSpec, "")) from None

@@ -183,15 +183,11 @@ class _Estimate:
         once_s = self.costs.seconds(self.plan.transfer(schedule.save, self.costs))
         if not self.plan.tries_again(schedule.save):
             return once_s
-        return once_s * mean_attempts(self._void_share(schedule))
+        return once_s * mean_attempts(self._fails(schedule))
 
-    def _void_share(self, schedule: Schedule) -> float:
-        """Return the share of its saves that fail, torn ones that are checked included."""
-        tier, storage = self.plan.tier(schedule.save.tier), self.costs.storage
-        fails = self.costs.save_fails(tier)
-        if self.plan.checksum and storage is not None and tier.medium == "store":
-            fails += storage.torn * (1 - fails)
-        return fails
+    def _fails(self, schedule: Schedule) -> float:
+        """Return the share of its saves that fail."""
+        return self.costs.save_fails(self.plan.tier(schedule.save.tier), self.plan.checksum)
 
     def _late_s(self, schedule: Schedule) -> float:
         """Return by how much older than at a save the last checkpoint is on average, s.
@@ -203,7 +199,7 @@ class _Estimate:
         landing_s = 0.0 if schedule.save.blocking else self._save_s(schedule)
         if self.plan.tries_again(schedule.save):
             return landing_s
-        fails = self._void_share(schedule)
+        fails = self._fails(schedule)
         return landing_s + skipped_age_s(schedule.period_s, self.useful_s, fails)
 
     def _to(self, tier: str | None) -> Schedule | None:

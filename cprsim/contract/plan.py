@@ -328,12 +328,8 @@ class Plan:
     def transfer(self, save: Save, costs: CostModel) -> Transfer:
         """Return the transfer of a save to one of its tiers."""
         tier = self.tier(save.tier)
-        extra_s = save.extra_s + self.checked_s(tier, costs)
+        extra_s = save.extra_s + costs.check_s(tier, self.checksum)
         return costs.save(tier, save.portion, save.writes, extra_s)
-
-    def checked_s(self, tier: Tier, costs: CostModel) -> float:
-        """Return the time that a check adds to a save to that tier, s."""
-        return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
 
     def stop_s(self, costs: CostModel) -> float:
         """Return the mean time of a planned stop: the last save with all it needs, and the end.

@@ -23,7 +23,7 @@ from cprsim.failures.hits import MeanHit
 from cprsim.failures.spec import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.severity import Severity
-from cprsim.job.tiers import REMOTE
+from cprsim.job.tiers import REMOTE, Tier
 
 if TYPE_CHECKING:
     from cprsim.rows.model import RowModel
@@ -75,7 +75,7 @@ class Context:
 
     @property
     def save_s(self) -> float:
-        """One save of everything to the remote store with the links to itself, s."""
+        """One save of everything, unchecked, to the store with the links to itself, s."""
         return self.costs.seconds(self.costs.save(REMOTE))
 
     @property
@@ -273,6 +273,14 @@ class Policy(Section):
 
         return answering(plan, self.on_notice, context)
 
+    def check_s(self, context: Context, tier: Tier = REMOTE) -> float:
+        """Return what a check adds to each of its saves to that tier, s."""
+        return context.costs.check_s(tier, bool(self.checksum))
+
+    def whole_save_s(self, context: Context) -> float:
+        """Return what its save of everything to the store takes with the links to itself, s."""
+        return context.save_s + self.check_s(context)
+
     def unannounced_s(self, context: Context) -> float:
         """Mean time between failures that its answer to notices leaves to checkpoints, s.
 
@@ -282,8 +290,7 @@ class Policy(Section):
         if self.on_notice is None or notices is None:
             return context.mtbf_s
         verify_s = 0.0 if self.verify_every is None else costs.costs.verify_s
-        save_s = context.save_s + verify_s + (costs.costs.checksum_s if self.checksum else 0.0)
-        answered = 1.0 if save_s <= notices.lead_s else 0.0
+        answered = 1.0 if self.whole_save_s(context) + verify_s <= notices.lead_s else 0.0
         if self.on_notice == "drain" and costs.drain_s <= notices.lead_s and not answered:
             from cprsim.contract.failure_kinds import kinds  # noqa: PLC0415  (likewise)
 

@@ -16,28 +16,13 @@ from cprsim.errors import UsageError
 from cprsim.figures import style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import NOTHING, duration, number, percent, short, wrapped
+from cprsim.scenario.words import KEYS
 
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: What a point without a best policy has in its place: colour and text.
 _WITHOUT: Final = {
     "none": ("#EDEDED", "no policy meets the limits"),
     "failed": ("#BFBFBF", "points that failed"),
-}
-#: Keys of a scenario in words; others are called as they are.
-_WORDS: Final = {
-    "failures.mean": "mean time between failures",
-    "failures.exactly": "failures in the job",
-    "cluster.parameter_servers": "parameter servers",
-    "cluster.trainers": "trainers",
-    "cluster.spares": "spare machines",
-    "costs.save": "time of a save",
-    "costs.load": "time of a load",
-    "costs.reschedule": "time to replace a machine",
-    "costs.detect": "time to detect a failure",
-    "storage.write": "write bandwidth of the store",
-    "storage.read": "read bandwidth of the store",
-    "cluster.nic": "network bandwidth of a node",
-    "job.useful_time": "useful time of the job",
 }
 #: How a value is written, by how its column's name ends.
 _WRITE: Final[dict[str, Callable[[float], str]]] = {
@@ -88,7 +73,7 @@ def phase(
     (across, x), *rest = (_values(name, table[column]) for name, column in axes.items())
     below, y = rest[0] if rest else ([""], np.zeros(len(table), np.intp))
     _panel(panel, across, below)
-    words = [_WORDS.get(name, name) for name in axes]
+    words = [KEYS.get(name, name) for name in axes]
     panel.set(xlabel=words[0], ylabel=words[1] if rest else "")
     written = 0.7 * style.size_in()[0] / len(across) > 0.6 and len(below) <= 18
     faces = [_face(cell, colours) for cell in cells]

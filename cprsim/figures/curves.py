@@ -1,6 +1,6 @@
 """Curves of overhead: against servers, failures, intervals, accepted losses and model sizes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -13,60 +13,34 @@ from cprsim.figures import marks, style, ticks
 from cprsim.figures.sheet import Sheet
 from cprsim.figures.texts import NOTHING, duration, number, percent
 
-#: The MTBF models of a table of `scaling`, in the order of the panels: what each assumes, and x.
-MODELS: Final = {
+#: What is varied, in the order of the panels: what each assumes, and x.
+VARIED: Final = {
     "linear": ("MTBF falls as 1 / servers", "parameter servers"),
     "independent": ("Each fails with chance p an hour", "parameter servers"),
-}
-#: What a table of `sensitivity` varies.
-_VARIED: Final = {
     "failures": ("More failures", "failures in the job"),
     "share": ("More servers lost in each", "servers lost, % of all"),
 }
 
 
-def scaling(table: pd.DataFrame, title: str = "") -> Figure:
-    """Draw overhead against the number of servers under two MTBF models, a curve a policy.
-
-    With axes for each model: servers over overhead as a share, both log.
-
-    `table`: a row a model, number of servers and policy: `model`, one of `MODELS`; `servers`;
-    `policy` and its `system`; `first_order`, the overhead in closed form; `overhead` as simulated,
-    with its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
-    time.
-    """
-    return _estimates(table, title, "model", "servers", MODELS, "servers")
-
-
-def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
-    """Draw overhead against the number of failures, and the share of servers that each takes.
-
-    With two axes over overhead as a share, log: failures, log, and the share of servers.
-
-    `table`: a row a point and policy: `varied`, `"failures"` or `"share"`; `value` of that, a
-    number of failures or a share; the other columns are those of `scaling`.
-    """
-    return _estimates(table, title, "varied", "value", _VARIED, "failures")
-
-
 @style.styled()
-def _estimates(
-    table: pd.DataFrame,
-    title: str,
-    by: str,
-    x: str,
-    panels: Mapping[str, tuple[str, str]],
-    noun: str,
-) -> Figure:
-    """Draw a line of closed forms and points of simulated overheads for each policy.
+def estimates(table: pd.DataFrame, title: str = "") -> Figure:
+    """Draw overhead against what is varied: a line of closed forms and simulated points a policy.
 
-    `by`: the column that says in which panel a row is. `noun`: what the first panel counts.
+    With axes for each of `VARIED` that the table has: the number of servers under a model of the
+    MTBF, the number of failures, or the share of servers that each takes (not log) over overhead as
+    a share, both log.
+
+    `table`: a row a point and policy: `varied`, one of `VARIED`; `value` of that, a number or a
+    share; `policy` and its `system`; `first_order`, the overhead in closed form; `overhead` as
+    simulated, with its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the
+    useful time.
     """
+    panels = {name: words for name, words in VARIED.items() if name in set(table["varied"])}
     sheet = Sheet(len(panels), sharey=True, y=marks.OVERHEAD)
     marks.log_shares(sheet.axes, table.filter(regex="^(first_order|overhead)"))
     for axes, (name, (heading, label)) in zip(sheet.axes, panels.items(), strict=True):
-        rows = table[table[by] == name]
-        values = rows[x].unique().astype(float)
+        rows = table[table["varied"] == name]
+        values = rows["value"].unique().astype(float)
         if name == "share":
             names = {value: f"{100 * value:g} %" for value in values}
             ticks.scale(axes.xaxis, (0, 1.1 * values.max()), label, names)
@@ -75,18 +49,20 @@ def _estimates(
             ticks.scale(axes.xaxis, ticks.log_limits(values, 2), label, names, log=10)
         axes.set_title(heading)
         for policy, system, own in marks.by_policy(rows):
-            axes.plot(own[x], own["first_order"], **marks.line(system))
+            axes.plot(own["value"], own["first_order"], **marks.line(system))
             look = marks.points(system) | {"label": policy}
-            marks.with_whiskers(axes, own, x, "overhead", look)
+            marks.with_whiskers(axes, own, "value", "overhead", look)
     # How overhead grows in the first panel, under the policies that end highest and lowest.
-    rows, finding = table[table[by] == next(iter(panels))], ""
-    means = rows.pivot_table(values="overhead", index=x, columns="policy", sort=False).sort_index()
+    first_panel, finding = next(iter(panels)), ""
+    rows = table[table["varied"] == first_panel]
+    means = rows.pivot_table("overhead", "value", "policy", sort=False).sort_index()
     if len(means) > 1:
         first, last = means.iloc[0], means.iloc[-1]
         grown = [
             f"from {percent(first[name])} to {percent(last[name])} under {name}"
             for name in dict.fromkeys((str(last.idxmax()), str(last.idxmin())))
         ]
+        noun = "failures" if first_panel == "failures" else "servers"
         ends = f"From {means.index[0]:,g} to {means.index[-1]:,g} {noun}"
         finding = f"{ends}, overhead goes {', '.join(grown)}"
     note = "Lines: closed form, to first order; points: simulated, 95 % interval"

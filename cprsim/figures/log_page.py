@@ -1,9 +1,9 @@
 """A page of a failure log: its durations and laws, repairs, causes and nodes."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -37,14 +37,6 @@ Laws = list[tuple[Distribution, style.Look]]
 _SEEN: Final[style.Look] = {"color": style.INK, "linewidth": 0.9, "zorder": 5}
 
 
-class CauseCount(NamedTuple):
-    """A cause, its failures, and the median of its repairs, seconds; nan if unknown."""
-
-    name: str
-    failures: int
-    median_s: float = math.nan
-
-
 @style.styled()
 def log_page(
     sample: Sample,
@@ -52,7 +44,7 @@ def log_page(
     title: str = "",
     *,
     repairs: tuple[Sample, Sequence[Fit], bool] | None = None,
-    causes: Sequence[CauseCount] = (),
+    causes: Mapping[str, tuple[int, float]] | None = None,
     nodes: NodeFailures | None = None,
 ) -> Figure:
     """Draw the durations of a log and the laws fitted to them, then repairs, causes and nodes.
@@ -64,8 +56,9 @@ def log_page(
     `sample`: what was seen, seconds. `fits`: the laws fitted to it, the best first, as
     `cprsim.survival.fitted_laws.fit_all` gives them; none where there are too few failures.
     `repairs`: how long outages of nodes lasted, the laws fitted to that, the best first, and
-    whether that one is adequate. `causes`: of the failures, the commonest first; one alone is no
-    panel. `nodes`: failures of each node; no panel where there is but one node.
+    whether that one is adequate. `causes`: of the failures by name, the commonest first: how many
+    there are, and the median of their repairs in seconds, nan if unknown; one alone is no panel.
+    `nodes`: failures of each node; no panel where there is but one node.
     """
     laws: Laws = []
     for found in fits:
@@ -82,7 +75,7 @@ def log_page(
     ]
     if repairs is not None:
         panels.append(partial(_repairs, *repairs))
-    if len(causes) > 1:
+    if causes is not None and len(causes) > 1:
         panels.append(partial(_causes, causes))
     if nodes is not None and len(nodes.counts) > 1:
         panels.append(partial(_nodes, nodes))
@@ -158,7 +151,7 @@ def _facts(sample: Sample) -> str:
     """Say how many durations there are, how many are censored or late, and their mean."""
     said = counted(sample.n, "duration")
     if not sample.censored and not sample.late:
-        return f"{said}, none censored; mean {duration(sample.mean_s)}"
+        return f"{said}, none censored; mean {duration(sample.mtbf_s)}"
     said += f", {sample.censored:,} censored ({percent(sample.censored / sample.n)})"
     said += f", {sample.late:,} watched from a later age" * bool(sample.late)
     if not sample.failures:
@@ -256,20 +249,20 @@ def _repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool, axes: Axes)
     return f"{half}; mean {duration(curve.restricted_mean_s)}"
 
 
-def _causes(causes: Sequence[CauseCount], axes: Axes) -> str:
+def _causes(causes: Mapping[str, tuple[int, float]], axes: Axes) -> str:
     """Draw a bar a cause, the commonest first, with its median repair behind it."""
-    first, letters = causes[0], 12 if style.is_narrow() else 22
-    rows, counts = range(len(causes)), [each.failures for each in causes]
-    marks.name_rows(axes, [short(each.name, letters) for each in causes])
-    axes.set(xlim=(0, first.failures), xticks=[])
+    rows, letters = range(len(causes)), 12 if style.is_narrow() else 22
+    counts, medians_s = zip(*causes.values(), strict=True)
+    marks.name_rows(axes, [short(name, letters) for name in causes])
+    axes.set(xlim=(0, counts[0]), xticks=[])
     axes.spines["bottom"].set_visible(False)
     axes.barh(rows, counts, 0.68, color=style.LAW_COLOURS["gamma"])
-    medians = ["" if math.isnan(each) else f", {duration(each)}" for *_, each in causes]
+    medians = ["" if math.isnan(each_s) else f", {duration(each_s)}" for each_s in medians_s]
     said = [f"{count:,}{median}" for count, median in zip(counts, medians, strict=True)]
     marks.write(axes, rows, counts, said, weight="normal")
     axes.set_xlabel("failures by cause" + ", median repair" * any(medians))
-    share = first.failures / sum(counts)
-    return f"{short(first.name, 24)}: {100 * share:.0f} % of the failures"
+    share = counts[0] / sum(counts)
+    return f"{short(next(iter(causes)), 24)}: {100 * share:.0f} % of the failures"
 
 
 def _nodes(nodes: NodeFailures, axes: Axes) -> str:

@@ -81,7 +81,7 @@ def timeline(history: History, title: str = "") -> Figure:
 
 
 @style.styled()
-def timelines(histories: Sequence[History], title: str = "") -> Figure:
+def timelines(histories: Sequence[History]) -> Figure:
     """Draw runs of the same replication under several policies: the job's lane of each.
 
     As `timeline`'s; background tasks are thin lanes beneath each policy's own.
@@ -98,9 +98,8 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
             rows += [_Row("", spans, ends_s, (), 0.06, 0.02) for spans in _tasks(tasks)]
         rows[-1] = rows[-1]._replace(below_in=0.12)
     played = histories[0]
-    about = [title, f"seed {played.seed}, replication {played.replication}"]
-    if any(each.background for each in histories):
-        about.append("thin lanes: in the background")
+    about = f"seed {played.seed}, replication {played.replication}"
+    about += "; thin lanes: in the background" * any(each.background for each in histories)
     walls = {each.policy: each.ledger.wall for each in histories}
     first, last = min(walls, key=lambda n: walls[n]), max(walls, key=lambda n: walls[n])
     under, more = first, f", {duration(walls[last])} under {last}"
@@ -109,7 +108,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     finding = f"This run takes {duration(walls[first])} under {under}{more}"
     sheet = Sheet()
     height_in = _draw(sheet.axes[0], rows, (0, walls[last]))
-    return sheet.done(finding, "; ".join(filter(None, about)), (), height_in, "above")
+    return sheet.done(finding, about, (), height_in, "above")
 
 
 def _draw(

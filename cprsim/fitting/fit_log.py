@@ -201,7 +201,7 @@ def _fitted(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) 
     try:
         check_failures(sample)
     except LogError as error:
-        raise LogError(too_little(source.path, log.rows, dropped, str(error))) from None
+        raise LogError(too_little(source.path, log, dropped, str(error))) from None
     try:
         check_spread(sample)
     except LogError as error:

@@ -187,6 +187,8 @@ class LogFit:
         def told(found: Any) -> Any:
             return None if found is None else found.document()
 
+        rows = log.rows and {"what": log.rows[0], "read": log.rows[1], "kept": log.kept}
+
         return {
             "log": source.path,
             "reader": source.reader,
@@ -220,7 +222,7 @@ class LogFit:
             "restarts": told(self.restarts),
             "planned": None if log.planned is None else planned_document(log.planned),
             "causes": [{"cause": each, "n": n} for each, n in self.causes.most_common()],
-            "rows": None if log.rows is None else log.rows._asdict(),
+            "rows": rows,
             "columns": dict(log.columns),
             "told": [*source.notes, *log.notes],
             "notes": self.notes,
@@ -254,7 +256,7 @@ class LogFit:
 
         Below, repairs, causes and nodes of the log.
         """
-        from cprsim.figures.log_page import CauseCount, log_page  # noqa: PLC0415  (matplotlib is slow)
+        from cprsim.figures.log_page import log_page  # noqa: PLC0415  (matplotlib is slow to import)
 
         found, repairs, medians = self.repairs, None, dict[str, float]()
         if found is not None:
@@ -272,6 +274,6 @@ class LogFit:
             self.fits,
             str(self.source),
             repairs=repairs,
-            causes=[CauseCount(name, n, medians.get(name, math.nan)) for name, n in counts.items()],
+            causes={name: (n, medians.get(name, math.nan)) for name, n in counts.items()},
             nodes=self.node_failures,
         )

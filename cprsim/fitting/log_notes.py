@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from cprsim.basics.units import format_duration, rough_percent
-from cprsim.failures.logs.log import OF_WORST, OUTSIDE, Rows
+from cprsim.failures.logs.log import OF_WORST, OUTSIDE, FailureLog
 from cprsim.failures.logs.table import OTHERS
 from cprsim.failures.logs.views import ZERO
 from cprsim.fitting.job_lengths import length_notes
@@ -28,25 +28,27 @@ _OPTIONS: Final = {
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
-def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
-    """Return lines on the rows that were read, kept and left out."""
+def left_out_lines(log: FailureLog, left_out: Mapping[str, int]) -> list[str]:
+    """Return lines on the rows of the file that were read, kept and left out."""
     told = ["Left out:"] if left_out else []
-    if rows is not None:
-        count = rows.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
-        kept = "all of them" if count == rows.read else f"{count:,}"
-        told = [" ".join([f"Read {rows.read:,} {rows.what}, kept {kept}.", *told])]
+    if log.rows is not None:
+        what, read = log.rows
+        count = log.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
+        kept = "all of them" if count == read else f"{count:,}"
+        told = [" ".join([f"Read {read:,} {what}, kept {kept}.", *told])]
     return told + count_lines(
         (count, why + _OPTIONS.get(why, "")) for why, count in left_out.items()
     )
 
 
-def too_little(path: str, rows: Rows | None, left_out: Mapping[str, int], why: str) -> str:
+def too_little(path: str, log: FailureLog, left_out: Mapping[str, int], why: str) -> str:
     """Return the fault of a log with too little left: first what was read, kept and left out."""
-    if not path or rows is None:
+    if not path or log.rows is None:
         return why
+    what, read = log.rows
     every = (f"{count:,} {each}{_OPTIONS.get(each, '')}" for each, count in left_out.items())
     gone = f"; left out {', '.join(every)}" if left_out else ""
-    return f"{path}: of {rows.read:,} {rows.what} kept {rows.kept:,}{gone}: {why}"
+    return f"{path}: of {read:,} {what} kept {log.kept:,}{gone}: {why}"
 
 
 def notes(fitted: "LogFit") -> list[str]:
@@ -63,7 +65,7 @@ def notes(fitted: "LogFit") -> list[str]:
         *_repairs(fitted),
         *fitted.source.notes,
         *fitted.log.notes,
-        *left_out_lines(fitted.log.rows, fitted.left_out),
+        *left_out_lines(fitted.log, fitted.left_out),
     ]
 
 

@@ -1,6 +1,9 @@
 """torchft commits steps and heals from peers: `TrainerHooks` follow it."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from cprsim.trainer import TrainerHooks
 
 
 class Manager(Protocol):
@@ -10,21 +13,7 @@ class Manager(Protocol):
         """Return the steps that are committed, of the peer's state after healing from it."""
 
 
-class Hooks(Protocol):
-    """`cprsim.trainer.TrainerHooks`."""
-
-    @property
-    def step(self) -> int:
-        """Steps that are done."""
-
-    def after_step(self, batch: Any) -> None:
-        """Count a step."""
-
-    def adopt(self, step: int) -> None:
-        """Continue from a step that something else has brought the state to."""
-
-
-def after_commit(hooks: Hooks, manager: Manager, batch: Any) -> None:
+def after_commit(hooks: "TrainerHooks[Any]", manager: Manager, batch: Any) -> None:
     """Count the step that torchft has committed, or continue from a peer's state.
 
     Call it after `optimizer.step()` of torchft's `Optimizer`, or after `should_commit()` and the

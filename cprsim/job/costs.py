@@ -106,9 +106,19 @@ class CostModel:
     cluster: Cluster
     storage: Storage | None
 
-    def save_fails(self, tier: Tier) -> float:
-        """Return the probability that a save to that tier fails: 0 but for the store."""
-        return 0.0 if self.storage is None or tier.medium != "store" else self.storage.save_fails
+    def save_fails(self, tier: Tier, checked: bool = False) -> float:
+        """Return the probability that a save to that tier fails: 0 but for the store.
+
+        `checked`: whether torn ones fail as well, by their checksum.
+        """
+        if self.storage is None or tier.medium != "store":
+            return 0.0
+        fails = self.storage.save_fails
+        return fails + self.storage.torn * (1 - fails) if checked else fails
+
+    def check_s(self, tier: Tier, checked: bool = True) -> float:
+        """Return what its check adds to a save to that tier, s: 0 but for the store."""
+        return self.costs.checksum_s if checked and tier.medium == "store" else 0.0
 
     def load_fails(self, tier: Tier) -> float:
         """Probability that a load from that tier fails: only those from the store do."""

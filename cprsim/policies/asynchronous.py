@@ -121,11 +121,11 @@ class Async(Policy):
         `hidden_s`: the part of the snapshot that lands during training.
         """
         if self.interval != _RULE:
-            landing_s = context.save_s / self.in_flight
+            landing_s = self.whole_save_s(context) / self.in_flight
             mtbf_s = self.unannounced_s(context)
             return background_interval_s(self.interval, stall_s, landing_s, mtbf_s), None
         step_s = self._step_s
-        first = checkfreq_steps(hidden_s + context.save_s, step_s, 0.0)
+        first = checkfreq_steps(hidden_s + self.whole_save_s(context), step_s, 0.0)
         settled = checkfreq_settled(first, step_s, stall_s, self.max_overhead)
         growing = Growing(first * step_s, _STEPS * step_s, self.max_overhead)
         return settled * step_s, growing

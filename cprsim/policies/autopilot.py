@@ -41,7 +41,9 @@ class Autopilot(Policy):
 
     def plan(self, context: Context) -> Plan:
         """Start from what is planned at the prior."""
-        learned = Learned(self.prior_s, self.weight, context.save_s, self._accepted(context))
+        learned = Learned(
+            self.prior_s, self.weight, self.whole_save_s(context), self._accepted(context)
+        )
         return replace(self._believed(learned), sequence=learned)
 
     def _accepted(self, context: Context) -> Accepted | None:

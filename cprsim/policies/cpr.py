@@ -44,7 +44,7 @@ class Cpr(Policy):
         if self.interval is not None:
             return self.partial(context, self.interval_s(context))
         mtbf_s = self.unannounced_s(context)
-        full = full_plan(checkpoint_interval_s("optimal", context.save_s, mtbf_s))
+        full = full_plan(checkpoint_interval_s("optimal", self.whole_save_s(context), mtbf_s))
         interval_s = self.interval_s(context)
         if interval_s == 0:
             return replace(full, note=self._beyond(context))
@@ -65,7 +65,7 @@ class Cpr(Policy):
         """Return the interval that meets the target, or was set, s; 0 where none meets it."""
         if self.interval is not None:
             mtbf_s = self.unannounced_s(context)
-            return checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
+            return checkpoint_interval_s(self.interval, self.whole_save_s(context), mtbf_s)
         if self.pls_interval == "E6":
             hit = context.servers, context.servers_hit
             return pls_interval_s(self.target_pls, self.unannounced_s(context), *hit)
@@ -94,7 +94,8 @@ class Cpr(Policy):
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
         costs = context.costs
         portion, slower, writes, besides_s = self._saving(context)
-        fails = costs.save_fails(REMOTE)
+        fails = costs.save_fails(REMOTE, bool(self.checksum))
+        besides_s += self.check_s(context)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
         each_s = costs.seconds(costs.save(REMOTE, portion, writes, besides_s))
         save_s = each_s / portion * (1 + portion) / 2
@@ -126,7 +127,7 @@ def _recovery_s(context: Context) -> tuple[float, float]:
     together = max(1, round(context.servers_hit / context.server_failure_share))
     loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
     attempts = mean_attempts(costs.load_fails(REMOTE))
-    return context.detect_s + waiting_s, loading_s * attempts
+    return context.detect_s + waiting_s + costs.regroup_mean_s, loading_s * attempts
 
 
 class CprVanilla(Cpr):

@@ -119,7 +119,7 @@ class Ecrm(Policy):
                 f"parity = {self.parity} needs {self.parity + 1} parameter servers for one group, "
                 f"but there are {context.servers}; each member of a group needs its own server"
             )
-        interval_s = rare_interval_s(self.interval, context)
+        interval_s = rare_interval_s(self.interval, self.whole_save_s(context), context.mtbf_s)
         updates = tuple(self._updates(context))
         slowdown = math.fsum(each.value for each in updates)
         if not self.parity:

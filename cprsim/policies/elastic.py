@@ -81,6 +81,6 @@ class Elastic(Policy):
         reshard = resharded(context.costs, self.reshard_s)
         rule = fewer_serve(context.servers, least, self.bound, reshard.value)
         mtbf_s = self.unannounced_s(context)
-        interval_s = checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
+        interval_s = checkpoint_interval_s(self.interval, self.whole_save_s(context), mtbf_s)
         tiers = Tier(OTHERS, "peers"), REMOTE
         return Plan("partial", every(interval_s), rule, tiers=tiers, own_costs=(reshard,))

@@ -32,14 +32,9 @@ def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> 
     return float(rule)
 
 
-def rare_interval_s(rule: str | float | None, context: Context, besides_s: float = 0.0) -> float:
-    """Return seconds of an `interval` that may be left out, which makes no saves.
-
-    `besides_s`: what a save stops training for in addition to `Context.save_s`.
-    """
-    if rule is None:
-        return math.inf
-    return checkpoint_interval_s(rule, context.save_s + besides_s, context.mtbf_s)
+def rare_interval_s(rule: str | float | None, charge_s: float, mtbf_s: float) -> float:
+    """Return seconds of an `interval` that may be left out, which makes no saves."""
+    return math.inf if rule is None else checkpoint_interval_s(rule, charge_s, mtbf_s)
 
 
 def full_plan(interval_s: float) -> Plan:
@@ -76,10 +71,10 @@ class Full(Policy):
         """
         every, mtbf_s = self.verify_every, self.unannounced_s(context)
         if every is None:
-            return context.save_s, mtbf_s
-        charge_s = context.save_s + context.costs.costs.verify_s / every
+            return self.whole_save_s(context), mtbf_s
+        charge_s = self.whole_save_s(context) + context.costs.costs.verify_s / every
         rate = 1 / mtbf_s + 2 * every / context.silent_mtbf_s
         both_s = 1 / rate if rate else math.inf
         if every * young_interval_s(charge_s, both_s) >= context.useful_time_s:
-            return context.save_s, mtbf_s
+            return self.whole_save_s(context), mtbf_s
         return charge_s, both_s

@@ -31,4 +31,6 @@ class Partial(Policy):
     def plan(self, context: Context) -> Plan:
         """Save at the interval, answer every loss with a rollback of the lost shards."""
         mtbf_s = self.unannounced_s(context)
-        return partial_plan(checkpoint_interval_s(self.interval, context.save_s, mtbf_s))
+        return partial_plan(
+            checkpoint_interval_s(self.interval, self.whole_save_s(context), mtbf_s)
+        )

@@ -110,7 +110,7 @@ class Replication(Policy):
             )
         if context.mtbf_s < math.inf:
             context.costs.load(REMOTE, "all", 1)  # it has to be known: all copies may go
-        interval_s = rare_interval_s(self.interval, context)
+        interval_s = rare_interval_s(self.interval, self.whole_save_s(context), context.mtbf_s)
         times = (self.copies - 1) / self.aggregation
         sent_on = times * context.pushed_bytes_per_s
         updated = applied_again(context.costs, self.slowdown, times, "slowdown")

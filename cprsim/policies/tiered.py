@@ -184,7 +184,10 @@ class Tiered(Policy):
             save, share = _mean_of(chain), _share(name, rule, context)
             tiers.append(tier)
             chains.append(chain)
-            schedules.append(Schedule(_interval_s(tier, place, save, share, context), save))
+            save_s = context.costs.seconds(context.costs.save(tier, writes=save.writes))
+            save_s += self.check_s(context, tier)
+            mtbf_s = context.mtbf_s / share if share else math.inf
+            schedules.append(Schedule(_interval_s(tier, place, save_s, mtbf_s), save))
         if self.remote is None:  # the start of the job is loaded from the store
             tiers.append(REMOTE)
         # What is saved to the store in the background lies in memory until then.
@@ -208,11 +211,10 @@ def _share(tier: str, rule: Answers, context: Context) -> float:
     return returning / math.fsum(share for _, share in shares) if returning else 0.0
 
 
-def _interval_s(tier: Tier, place: Place, save: Save, share: float, context: Context) -> float:
+def _interval_s(tier: Tier, place: Place, save_s: float, mtbf_s: float) -> float:
+    """Its interval for a save that takes so long; `mtbf_s`: between failures that return to it."""
     if not isinstance(place.interval, str):
         return place.interval
-    mtbf_s = context.mtbf_s / share if share else math.inf
-    save_s = context.costs.seconds(context.costs.save(tier, writes=save.writes))
     try:
         if place.blocking:
             return checkpoint_interval_s(place.interval, save_s, mtbf_s)

@@ -85,7 +85,8 @@ class TwinGroups(Policy):
         sync_s = sync.value
         twins = Tier(TWINS, "peers", save_s=0.0, snapshot_s=sync_s, live=True)
         averaging = Save(TWINS, blocking=False, writes=2.0 * (self.groups - 1))
-        interval_s = rare_interval_s(self.interval, context, sync_s)
+        stall_s = self.whole_save_s(context) + sync_s
+        interval_s = rare_interval_s(self.interval, stall_s, context.mtbf_s)
         costs = context.costs.costs
         measured = costs.load_partial_s is not None or costs.load_s is not None
         # Each server has the rows of as many as there are groups; a measured load is of all.

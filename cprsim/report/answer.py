@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from cprsim.advice.candidates import TUNED
 from cprsim.advice.criteria import ALLOWED, LOST
 from cprsim.advice.warning import unverified
-from cprsim.basics.units import format_bytes, format_duration, format_percent, percent
+from cprsim.basics.units import (
+    format_bytes,
+    format_duration,
+    format_durations,
+    format_percent,
+    listed,
+    percent,
+)
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.contract.needs import TRAINER_NEEDS
 from cprsim.report.means import amount
@@ -105,12 +112,8 @@ def settings_of(found: "Found", ranges: bool = True) -> str:
         else:
             every = f"a save to {name} every" if name else "a save every"
             low_s, high_s = found.as_good(key)
-            alike = ""
-            if ranges and high_s > low_s:
-                low, high = format_duration(low_s), format_duration(high_s)
-                number, unit = low.split()
-                first = number if high.endswith(f" {unit}") else low
-                alike = f" ({first} to {high} is as good)"
+            is_range = ranges and high_s > low_s
+            alike = f" ({format_durations(low_s, high_s)} is as good)" if is_range else ""
             said.append(f"{every} {value}{alike}")
     return ", ".join(said)
 
@@ -224,12 +227,12 @@ def robust_lines(advice: "Advice", robust: "Robustness | None") -> Iterator[str]
     others = [name for name, said in held.items() if not said]
     parts = [f"for {', '.join(filter(None, held.values()))}"] * (len(others) < len(held))
     if others:
-        parts.append(f"if {words.listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
+        parts.append(f"if {listed(others).replace(' and ', ' or ')} is 1/4 to 4 times yours")
     if parts and len(robust.systems) > 1:
         worlds = [world for each in robust.levers for world in each.beyond(robust.within)]
         least = {world.least for world in worlds if world.least} - {robust.choice}
         better = sorted({each.removesuffix(TUNED) for each in least})
-        otherwise = f"; else {words.listed(better).replace(' and ', ' or ')}" if better else ""
+        otherwise = f"; else {listed(better).replace(' and ', ' or ')}" if better else ""
         yield f"Still the best {', and '.join(parts)}{otherwise}."
 
 
@@ -269,14 +272,14 @@ def detail_lines(advice: "Advice") -> Iterator[str]:
             for cause in sorted(large, key=lambda cause: -abs(causes[cause].mean))
         ]
         if parts:
-            yield f"Compared with {second.name}, the second best: {words.listed(parts)}."
+            yield f"Compared with {second.name}, the second best: {listed(parts)}."
     for note in advice.warnings:
         yield f"Note: {note}"
     reasons = defaultdict[str, list[str]](list)
     for each in advice.refused:
         reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
     if reasons:
-        said = (f"{words.listed(names)}: {why}" for why, names in reasons.items())
+        said = (f"{listed(names)}: {why}" for why, names in reasons.items())
         yield f"Not considered: {'; '.join(said)}."
 
 

@@ -1,12 +1,11 @@
 """The files of `advise --out`: the answer first, what it rests on last."""
 
-import json
 import math
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cprsim.basics.manifest import with_manifest
+from cprsim.basics.manifest import json_bytes, with_manifest
 from cprsim.basics.units import SECONDS, format_exact, percent
 from cprsim.contract.registry import systems
 from cprsim.figures import page_bytes, save_bytes
@@ -51,7 +50,7 @@ def contents(
         drawn["robust"] = robust.figure(advice.scenario.title)
     files = {
         "scenario.toml": scenario.encode(),
-        "answer.json": (json.dumps(document, indent=2, allow_nan=False) + "\n").encode(),
+        "answer.json": json_bytes(document),
         **{f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()},
     }
     command = _command(advice, source)

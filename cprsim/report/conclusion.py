@@ -7,11 +7,11 @@ here recommends one.
 import math
 from collections.abc import Sequence
 
-from cprsim.basics.units import format_percent
+from cprsim.basics.units import format_percent, listed
 from cprsim.report.answer import HOPELESS
 from cprsim.runs.result import Result
 from cprsim.runs.selection.certificate import WITHIN, Certificate, judge
-from cprsim.runs.selection.words import Unit, listed, standing
+from cprsim.runs.selection.words import Unit, standing
 
 #: Shares of learning below which lies only rounding.
 _NOTHING = 1e-12

@@ -35,6 +35,6 @@ def money_between(mean: "Mean") -> str:
     return f"{cost} ({low} to {high})"
 
 
-def share_between(mean: "Mean", unit: str = " %") -> str:
+def share_between(mean: "Mean") -> str:
     """A share in percent, with its interval."""
-    return f"{percent(mean.mean)}{unit} ({percent(mean.low)} to {percent(mean.high)})"
+    return f"{percent(mean.mean)} % ({percent(mean.low)} to {percent(mean.high)})"

@@ -13,12 +13,12 @@ from rich.table import Table
 from cprsim.advice.criteria import LOST, WHY_SAVE
 from cprsim.basics.lines import wrapped
 from cprsim.basics.terminal import plain_table
-from cprsim.basics.units import format_duration, percent
+from cprsim.basics.units import format_duration, listed, percent
 from cprsim.errors import RunError, UsageError
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.means import amount, half_width, share_and_half
 from cprsim.runs.cautions import not_given
-from cprsim.runs.selection.words import listed, some
+from cprsim.runs.selection.words import some
 from cprsim.scenario.mapping import leaves
 
 if TYPE_CHECKING:

@@ -124,15 +124,6 @@ def _broken(term: str) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def given_up_line(result: "FleetResult") -> str | None:
-    """Return a note on jobs of a fleet that are left out as they do not finish; None for none."""
-    counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
-    if not counts:
-        return None
-    each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
-    return f"Left out under all policies: jobs that do not finish, {each}."
-
-
 def resources_table(result: "Result") -> Table | None:
     """Table of the memory, traffic and machines of each policy.
 
@@ -211,7 +202,7 @@ def notes(result: "Result") -> Iterator[str]:
 
 
 def fleet_notes(result: "FleetResult") -> Iterator[str]:
-    """Policies that did so in some of the jobs, and in how many; a line each."""
+    """Yield the policies that fell back in some of the jobs, and jobs that do not finish."""
     for name in result.plans:
         fell_back = result.of(name)["fell_back"]
         if fell_back.any():
@@ -219,6 +210,10 @@ def fleet_notes(result: "FleetResult") -> Iterator[str]:
                 f"{name}: full recovery in {fell_back.sum():,.0f} of {len(fell_back):,} jobs, "
                 "where it is expected to cost no more, or no interval meets the target"
             )
+    counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
+    if counts:
+        each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
+        yield f"Left out under all policies: jobs that do not finish, {each}."
 
 
 def accuracy_table(result: "Result") -> Table | None:

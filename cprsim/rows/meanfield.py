@@ -7,7 +7,6 @@ about popularity. `tests/rows/exact.py` plays the same row by row. Where the mov
 counts, a row's history does: a sample of rows is played then (`cprsim.rows.sampled`).
 """
 
-import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -70,8 +69,8 @@ class MeanField:
         """
         saves = whole_periods(intervals, self.fraction)
         made = Made(self.popularity, self.updates, self.renewed, self.fraction)
-        whole = self._k == self.popularity.size
-        after = np.zeros(saves) if whole else self._played(tracker, saves)[1]
+        whole = self.k == self.popularity.size
+        after = np.zeros(saves) if whole else left_unsaved(self, tracker, saves)[1]
         return Lost(self.fraction, after, (made,))
 
     def long_run(self, tracker: TrackerName) -> float:
@@ -81,53 +80,38 @@ class MeanField:
         take long to get there: up to 1 / (their accesses an interval) intervals. `Lost.relative`
         says where a job of known length is.
         """
-        size, k = self.popularity.size, self._k
+        size, k = self.popularity.size, self.k
         if k == size:
             left = 0.0
         elif tracker in ("mfu", "scar"):
-            left = counted_in_the_long_run(self._classes, k) / self.updates
+            left = counted_in_the_long_run(self.classes, k) / self.updates
         elif tracker == "ssu":
-            left = Listed(*self._classes, k, self.subsample).limit() / self.updates
+            left = Listed(*self.classes, k, self.subsample).limit() / self.updates
         else:
             left = self.fraction * float(_AGES[tracker](k / size, np.array([2**53]))[0])
         return 2 * left + self.fraction
 
     def _left(self, tracker: TrackerName, saves: int) -> Left:
-        size, k = self.popularity.size, self._k
+        size, k = self.popularity.size, self.k
         if k == size:
             return Left(np.zeros(saves))
         by_movement = tracker == "scar" and (self.rule != "sgd" or self.directions is not None)
         if by_movement or (self.renewed > 0 and tracker in BY_USE):  # a row's history counts
-            return self._played(tracker, saves)[0]
+            return left_unsaved(self, tracker, saves)[0]
         if tracker in ("mfu", "scar"):
-            return Left(counted(self._classes, k, saves))
+            return Left(counted(self.classes, k, saves))
         if tracker == "ssu":
-            batches = self._batches
-            one = (*self._classes, k, self.subsample)
+            batches = self.batches_a_save
+            one = (*self.classes, k, self.subsample)
             if batches is None or batches > _MOST_BATCHES:
                 return Listed(*one).left(saves)
             return ListedBatches(*one, batches, self.together).left(saves)
         made = self.updates * self.fraction
         return Left(made * _AGES[tracker](k / size, np.arange(1, saves + 1)), slope=1.0)
 
-    def _played(self, tracker: TrackerName, saves: int) -> tuple[Left, NDArray[np.float64]]:
-        """Return the rest of a sample of rows, and its movement."""
-        renewal = -math.expm1(-self.renewed * self.fraction)
-        return left_unsaved(
-            self.rule,
-            tracker,
-            self._classes,
-            self._k,
-            saves,
-            self.subsample,
-            renewal,
-            self.directions,
-            self._batches,
-        )
-
     @property
-    def _k(self) -> int:
-        """Rows that a save takes."""
+    def k(self) -> int:
+        """Rows that a save takes; `UsageError` where they are less than half a row."""
         rows = self.popularity.size
         k = round(self.fraction * rows)
         if k == 0:
@@ -138,12 +122,12 @@ class MeanField:
         return k
 
     @property
-    def _classes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def classes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Rows of each class, and accesses of one of them between two saves."""
         return self.popularity.rows, self.popularity.share * (self.updates * self.fraction)
 
     @property
-    def _batches(self) -> int | None:
+    def batches_a_save(self) -> int | None:
         """Whole batches between two saves."""
         return None if self.batches is None else max(1, round(self.batches * self.fraction))
 

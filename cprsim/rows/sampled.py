@@ -7,10 +7,11 @@ stratified, so that a class has as many as it should; what scatter is left is of
 of the result, and always the same.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,12 @@ from scipy.special import ndtri, pdtr
 from cprsim.rows.listed import Listed
 from cprsim.rows.lost import Left, slope
 from cprsim.rows.movement import moved
-from cprsim.rows.names import OptimizerRule, TrackerName
+from cprsim.rows.names import TrackerName
 from cprsim.rows.trackers.ranking import rotating_start
 from cprsim.rows.walk import Walk, batches_met
+
+if TYPE_CHECKING:
+    from cprsim.rows.meanfield import MeanField
 
 Array = NDArray[np.float64]
 #: Rows of the sample times saves, and bounds of the former: many saves even out what few rows do.
@@ -31,62 +35,36 @@ _SEED = 0
 _MANY = 1000.0
 
 
-def left_unsaved(
-    rule: OptimizerRule,
-    tracker: TrackerName,
-    classes: tuple[Array, Array],
-    k: int,
-    saves: int,
-    subsample: int,
-    renewal: float = 0.0,
-    directions: int | None = None,
-    batches: int | None = None,
-) -> tuple[Left, Array]:
+def left_unsaved(field: "MeanField", tracker: TrackerName, saves: int) -> tuple[Left, Array]:
     """Expected updates and movement, in first updates, not saved just after each of `saves` saves.
 
-    Parameters
-    ----------
-    rule
-        How far an update moves its row.
-    tracker
-        "mfu", "ssu" or "scar", which chooses by movement.
-    classes
-        Rows of each class, and accesses of one row of it between two saves, both shape (classes,).
-    k
-        Rows that a save takes.
-    saves
-        How many saves follow the one of everything, when no row has had an update.
-    subsample
-        Of so many batches SSU looks at one.
-    renewal
-        Share of the ids that go after each save; as many new ones take rows that are free.
-    directions
-        In how many SCAR's rows walk at random (`cprsim.rows.walk`); all one way without it.
-    batches
-        Between two saves: in each a row takes one step of its walk, however often it is accessed.
+    They follow the one of everything, when no row has had an update. Just after each, the ids that
+    are renewed go; as many new ones take rows that are free.
 
     Returns
     -------
     tuple
         Updates, and their movement, shape (saves,).
     """
-    rows, accesses = _in_use(*classes, with_free=renewal > 0)
-    walks = tracker == "scar" and directions is not None
-    most = _FEWEST if walks else _MOST  # chance alone mixes them, and steps take longer
+    k, renewal = field.k, -math.expm1(-field.renewed * field.fraction)
+    rows, accesses = _in_use(*field.classes, with_free=renewal > 0)
+    directions = field.directions if tracker == "scar" else None
+    # Chance alone mixes rows that walk, and their steps take longer.
+    most = _MOST if directions is None else _FEWEST
     each = max(1, min(max(_PLAYED // max(saves, 1), _FEWEST), most) // len(rows))
     rng = np.random.default_rng(_SEED)
     draw = Stratified(accesses, each, rng)
     weight = np.repeat(rows / each, each)
     choose: Callable[[_Seen], NDArray[np.intp]] = _Largest(weight, k, rng, tracker == "scar")
     if tracker == "ssu":
-        choose = _OnTheList(Listed(*classes, k, subsample), rng)
+        choose = _OnTheList(Listed(*field.classes, k, field.subsample), rng)
     updates, change = np.empty(saves), np.empty(saves)
     # Updates of the id that has the row; updates and movement of the row that are not saved.
     count, unsaved = (np.zeros(weight.size, dtype=np.int64) for _ in range(2))
     unsaved_change, place, left = (np.zeros(weight.size) for _ in range(3))
     walk = None
-    if walks and directions is not None:
-        walk = Walk(rule, weight.size, directions, np.random.default_rng((_SEED, 1)))
+    if directions is not None:
+        walk = Walk(field.rule, weight.size, directions, np.random.default_rng((_SEED, 1)))
     renew = _Renewal(weight, np.repeat(accesses > 0, each), renewal, rng)
     for save in range(saves):
         if renewal and save:
@@ -97,12 +75,12 @@ def left_unsaved(
                 walk.renew(new, state)
         came = draw.counts()
         count += came
-        last, place = place, moved(rule, count)
+        last, place = place, moved(field.rule, count)
         unsaved += came
         unsaved_change += place - last
         score = unsaved_change
         if walk is not None:
-            walk.go(batches_met(came, batches, rng))
+            walk.go(batches_met(came, field.batches_a_save, rng))
             score = walk.distance
         chosen = choose(_Seen(came, unsaved, score))
         if walk is not None:

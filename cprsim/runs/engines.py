@@ -136,46 +136,33 @@ def is_ready() -> bool:
 
 
 def attempt(
-    scenario: Scenario, engines: dict[str, Engine], replications: Sequence[int], seed: int
+    parts: Sequence[tuple[Scenario, Sequence[int]]], engines: dict[str, Engine], seed: int
 ) -> NDArray[np.float64]:
-    """Play as `simulate` does; not a number where a run makes no progress."""
-    values = np.empty((len(replications), len(engines), len(COLUMNS)))
+    """Play replications of each of some scenarios, given by number, as `simulate` does.
+
+    Returns an array of shape (replications of all, policies, len(COLUMNS)); not a number where a
+    run makes no progress. The simulator plays all of them where the compiled engine can't play one.
+    """
+    runs = [(scenario, number) for scenario, numbers in parts for number in numbers]
+    values = np.empty((len(runs), len(engines), len(COLUMNS)))
     names = [name for name, engine in engines.items() if engine == "batch" and is_ready()]
-    if names:
+    if names and not any(_is_refused(scenario, names) for scenario, _ in parts):
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
 
+        compiled = [Part(each, names, np.asarray(numbers, np.intp)) for each, numbers in parts]
         places = [place for place, name in enumerate(engines) if name in names]
-        (found,) = simulate_all([Part(scenario, names, np.asarray(replications, np.intp))], seed)
-        values[:, places] = found
+        values[:, places] = np.concatenate(simulate_all(compiled, seed))
+    else:
+        names = []
     for place, name in enumerate(engines):
         if name not in names:
-            values[:, place] = [_alone(scenario, name, number, seed) for number in replications]
+            values[:, place] = [_alone(scenario, name, number, seed) for scenario, number in runs]
     return values
 
 
-def play_jobs(
-    jobs: Sequence[tuple[int, Scenario, Sequence[str]]], seed: int, engine: Engine
-) -> NDArray[np.float64]:
-    """One replication of each of many scenarios, by its number, under as many policies each.
-
-    Returns an array of shape (jobs, policies, len(COLUMNS)); not a number where a job makes no
-    progress.
-    """
-    if engine == "batch" and is_ready() and all(_played_alike(*job[1:]) for job in jobs):
-        from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
-
-        parts = [Part(each, policies, np.array([number])) for number, each, policies in jobs]
-        return np.concatenate(simulate_all(parts, seed))
-    return np.array(
-        [
-            [_alone(scenario, policy, number, seed) for policy in policies]
-            for number, scenario, policies in jobs
-        ]
-    )
-
-
-def _played_alike(scenario: Scenario, policies: Sequence[str]) -> bool:
-    return not any(readiness.refusals(scenario, policies).values())
+def _is_refused(scenario: Scenario, policies: Sequence[str]) -> bool:
+    """Return whether the compiled engine can't play one of the policies."""
+    return any(readiness.refusals(scenario, policies).values())
 
 
 def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[np.float64]:

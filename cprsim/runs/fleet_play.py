@@ -8,11 +8,11 @@ import numpy as np
 
 from cprsim.basics.machine import check_memory
 from cprsim.basics.streams import COHORT
-from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
+from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.fleet_result import FleetResult
 from cprsim.runs.measures import Basis
-from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks
+from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks, updating
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
@@ -66,15 +66,10 @@ def run_fleet(
     check_memory(replications * columns * 8, f"replications {replications:,}: rows of so many jobs")
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
     blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
-    done = 0
-    with closing(
-        map_tasks(partial(play, fleet, names, seed=seed, engine=alike), blocks, workers)
-    ) as results:
-        for block, found in results:
+    task = partial(play, fleet, names, seed=seed, engine=alike)
+    with closing(map_tasks(task, blocks, workers)) as results:
+        for block, found in updating(progress, replications, results, len):
             values[block.start : block.stop] = found
-            done += len(block)
-            if progress is not None:
-                progress(done, replications)
     told = (*COLUMNS, *OF_THE_JOB)
     return FleetResult.of_jobs(fleet, names, values, told, seed=seed, engine=alike)
 
@@ -88,9 +83,9 @@ def play(
     a job makes no progress.
     """
     jobs = list(jobs)
-    pairs = [(job, each, policies) for job, each in zip(jobs, fleet.jobs(seed, jobs), strict=True)]
-    values = play_jobs(pairs, seed, engine)
-    beside = [[_of_the_job(scenario, policy) for policy in policies] for _, scenario, _ in pairs]
+    parts = [(each, [job]) for job, each in zip(jobs, fleet.jobs(seed, jobs), strict=True)]
+    values = attempt(parts, dict.fromkeys(policies, engine), seed)
+    beside = [[_of_the_job(scenario, policy) for policy in policies] for scenario, _ in parts]
     return np.concatenate([values, beside], axis=2)
 
 

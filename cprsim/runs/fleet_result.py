@@ -15,7 +15,7 @@ from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.engines import Engine
 from cprsim.runs.fleet import Fleet, dotted
 from cprsim.runs.measures import PLANNED, Basis
-from cprsim.runs.result import Result, entry, in_currency
+from cprsim.runs.result import Result, entry
 from cprsim.runs.summaries import ratio_of_sums, tidy
 from cprsim.runs.vocabulary import Vocabulary
 
@@ -157,22 +157,16 @@ class FleetResult(Result):
         """The fleet as a scenario file."""
         return self.fleet.to_toml()
 
-    def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
-        """The result as one JSON document; numbers that are not finite are null."""
-        shares = {} if words is None else self.wall_shares(words)
+    def _of_all(self) -> dict[str, Any]:
         return {
-            "scenario": self.fleet.title,
-            "seed": self.seed,
-            "replications": self.count,
-            "engine": self.engine,
-            **in_currency(self.currency),
             "drawn": [dotted(path) for path in self.fleet.drawn],
             "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},
-            "policies": {
-                str(name): _entry(row, shares.get(str(name)))
-                for name, row in self.summary.iterrows()
-            },
         }
+
+    def _entry(self, name: str, row: Any, shares: Mapping[str, float] | None) -> dict[str, Any]:  # noqa: ARG002
+        document = entry(row, shares)
+        document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
+        return document | {key: float(row[key]) for key in ("machine_s", "given_back_s")}
 
 
 def _drawn(fleet: Fleet, seed: int, jobs: list[int]) -> dict[str, list[Any]]:
@@ -213,12 +207,3 @@ def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
         overhead = float(np.percentile(table["overhead"], percentile))
         rows.append({"percentile": percentile, "overhead": overhead, **shares})
     return rows
-
-
-def _entry(row: Any, shares: Mapping[str, float] | None) -> dict[str, Any]:
-    """Return a row of the summary as the JSON document has it."""
-    document = entry(row, shares)
-    document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
-    for key in ("machine_s", "given_back_s"):
-        document[key] = float(row[key])
-    return document

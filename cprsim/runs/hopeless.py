@@ -17,22 +17,13 @@ _PART = 100.0
 _SAVES = 100_000.0
 
 
-def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> None:
-    """Raise `NowhereError` where the first part of a job makes no progress.
-
-    It takes a second at most, where runs of the job may take minutes until they are given up.
-    `engines`: which plays which policy.
-    """
-    for error in without_hope(scenario, engines, seed):
-        raise error
-
-
 def without_hope(
     scenario: Scenario, engines: Mapping[str, Engine], seed: int
 ) -> Iterator[NowhereError]:
     """Yield the errors of policies under which the first part of a job makes no progress.
 
-    Each takes a second at most.
+    Each takes a second at most, where runs of the job may take minutes until they are given up.
+    `engines`: which plays which policy.
     """
     for name, engine in engines.items():
         try:

@@ -263,14 +263,19 @@ class Result:
             "replications": self.count,
             "engine": self.engine,
             **in_currency(self.currency),
+            **self._of_all(),
             "policies": {
-                str(name): entry(row, shares.get(str(name))) | self._more(str(name))
+                str(name): self._entry(str(name), row, shares.get(str(name)))
                 for name, row in self.summary.iterrows()
             },
         }
 
-    def _more(self, name: str) -> dict[str, Any]:
-        """Return what a document of one run has for a policy, and that of a fleet has not."""
+    def _of_all(self) -> dict[str, Any]:
+        """Return what the document has of all policies together: of a run nothing more."""
+        return {}
+
+    def _entry(self, name: str, row: Any, shares: Mapping[str, float] | None) -> dict[str, Any]:
+        """Return what the document has of a policy."""
         costs = self.plans[name].costs_document()
         more: dict[str, Any] = {"engine": self.engines[name], "costs": costs}
         if self.scenario.failures.causes is not None:
@@ -280,7 +285,7 @@ class Result:
             more["note"] = self.plans[name].note
         if self.auc_drops:
             more["predicted_auc_drop"] = self.auc_drops[name].document()
-        return more
+        return entry(row, shares) | more
 
 
 def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]:

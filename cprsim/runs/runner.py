@@ -21,7 +21,7 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications, ReplicationTable
 from cprsim.runs.engines import Engine, chosen, is_ready, prepare, simulate
-from cprsim.runs.hopeless import check_hope
+from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
@@ -107,12 +107,13 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    check_hope(scenario, engines, seed)
+    for hopeless in without_hope(scenario, engines, seed):
+        raise hopeless
     prepare(engines.values(), engine)
     # What is compiled holds no lock while it plays.
     pool = Threads if set(engines.values()) == {"batch"} and is_ready() else Workers
     play = partial(_play, scenario, seed)
-    update = partial(_update, progress, len(names), replications)
+    update = partial(updating, progress, replications, count=_Task.runs, each=len(names))
     if replications * len(names) <= MOST_ROWS:
         tasks = _tasks(engines, replications, workers)
         with closing(map_tasks(play, tasks, workers, pool)) as found:
@@ -131,6 +132,10 @@ class _Task(NamedTuple):
     engines: dict[str, Engine]
     start: int
     stop: int
+
+    def runs(self) -> int:
+        """Return the number of runs, of all policies together."""
+        return (self.stop - self.start) * len(self.engines)
 
 
 def _tasks(engines: dict[str, Engine], replications: int, workers: int) -> list[_Task]:
@@ -154,19 +159,23 @@ def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
     return simulate(scenario, task.engines, range(task.start, task.stop), seed)
 
 
-def _update(
+def updating(
     progress: Progress | None,
-    policies: int,
     replications: int,
-    found: Iterable[tuple[_Task, _Any]],
-) -> Generator[tuple[_Task, _Any], None, None]:
-    """The same results; `progress` is called once each of them has been used."""
+    found: Iterable[tuple[_Any, _Found]],
+    count: Callable[[_Any], int] = lambda _: 1,
+    each: int = 1,
+) -> Generator[tuple[_Any, _Found], None, None]:
+    """Yield tasks and their results; `progress` is called once each of them has been used.
+
+    `count`: the runs of a task, of which a replication has `each`.
+    """
     done = 0
-    for task, each in found:
-        yield task, each
-        done += (task.stop - task.start) * len(task.engines)
+    for task, result in found:
+        yield task, result
+        done += count(task)
         if progress is not None:
-            progress(done // policies, replications)
+            progress(done // each, replications)
 
 
 def _rows(

@@ -35,38 +35,24 @@ _BARE = ("deterministic", "empirical", "uniform")
 _LEAST_SHARE = 1e-3
 
 
-class ValueKind(NamedTuple):
-    """The meaning of a number: its units, and how the name of a column in SI units ends."""
-
-    name: str
-    units: units.Units
-    suffix: str
-
-
-_NUMBER = ValueKind("a number", units.Units({}), "")
-_QUANTITIES = (
-    (units.parse_duration, ValueKind("a duration", units.SECONDS, "_s")),
-    (units.parse_bytes, ValueKind("a size", units.BYTES, "_bytes")),
-    (units.parse_rate, ValueKind("a rate", units.BYTES_PER_SECOND, "_bytes_per_s")),
-)
+_NUMBER = units.Units({}, kind="number")
 
 
 class Quantity(NamedTuple):
-    """A number in SI units, and what it means."""
+    """A number in SI units, and what it means: its units, none for a plain number."""
 
     number: float
-    kind: ValueKind
+    kind: units.Units
 
 
 def _quantity(value: object) -> Quantity:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return Quantity(float(value), _NUMBER)
-    for parse, kind in _QUANTITIES if isinstance(value, str) else ():
-        try:
-            return Quantity(parse(value), kind)
-        except UnitError:
-            continue
-    raise ValueError(f'{value!r} is neither a number nor a quantity: write e.g. 18 or "28 h"')
+    try:
+        return Quantity(*units.parse_quantity(value))
+    except UnitError:
+        fault = f"{value!r} is neither a number nor a quantity"
+        raise ValueError(f'{fault}: write e.g. 18 or "28 h"') from None
 
 
 Limit = Annotated[
@@ -108,7 +94,7 @@ class Drawn(Section):
     def _is_a_law(self) -> Self:
         limits = self._limits
         self._check_keys(set(limits))
-        kinds = {key: limit.kind.name for key, limit in limits.items()}
+        kinds = {key: f"a {limit.kind.kind}" for key, limit in limits.items()}
         if len(set(kinds.values())) > 1:
             found = ", ".join(f"{key} is {name}" for key, name in kinds.items())
             raise ValueError(f"{found}; give them all in units of one kind")
@@ -172,7 +158,7 @@ class Drawn(Section):
         )
 
     @cached_property
-    def kind(self) -> ValueKind:
+    def kind(self) -> units.Units:
         """Return the meaning of the values; plain numbers, too, where they have no one kind."""
         if self.values is None:
             return next(iter(self._limits.values())).kind
@@ -218,13 +204,13 @@ class Drawn(Section):
         """A value as a scenario file has it; a number that must be `whole` is rounded."""
         if self.values is not None:
             return value
-        if self.kind.units:
-            return units.format_exact(value, self.kind.units)
+        if self.kind:
+            return units.format_exact(value, self.kind)
         return math.floor(value + 0.5) if whole else value
 
     def number(self, written: Any) -> Any:
         """A value of a scenario file in SI units; unchanged where it is no quantity."""
-        return _quantity(written).number if self.kind.units else written
+        return _quantity(written).number if self.kind else written
 
 
 def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, Any]]]:

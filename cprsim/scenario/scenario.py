@@ -1,8 +1,4 @@
-"""Scenario files: TOML in, frozen sections in SI units out, and back.
-
-All faults of a file are found and reported at once, each as `dotted.path: what is wrong; the way
-out`.
-"""
+"""A scenario: the tables of a file as frozen sections, and the plans of its policies."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property

@@ -302,14 +302,14 @@ class PlanRows(PatternRows):
     def _difference_values(self, tier: str) -> dict[str, Any]:
         """Return the columns of a save of everything; a checksum takes the same for each share."""
         costs, to = self.costs, self.plan.tier(tier)
-        checked_s, values = self.plan.checked_s(to, costs), super()._difference_values(tier)
-        if not checked_s:
+        check_s, values = costs.check_s(to, self.plan.checksum), super()._difference_values(tier)
+        if not check_s:
             return values
         whole = costs.save(to)
         if self._rate(whole) == math.inf:  # the check alone takes time
             whole = Transfer(0.0, cap=1.0)
         pace = self._rate(whole)
-        return values | {"transfer": self._transfer(whole), "besides": checked_s * pace}
+        return values | {"transfer": self._transfer(whole), "besides": check_s * pace}
 
     def _save_values(self, save: Save) -> dict[str, Any]:
         values = super()._save_values(save) | {

@@ -93,15 +93,6 @@ class Sample:
         return int(np.count_nonzero(self.entered_s))
 
     @property
-    def mean_s(self) -> float:
-        """Mean of the durations that ended in a failure, seconds; nan where none did.
-
-        Too short where others are censored, since long durations are the likelier to be cut, and
-        too long where others came into sight late; `mtbf_s` isn't.
-        """
-        return _mean(self.durations_s[self.observed]) if self.failures else np.nan
-
-    @property
     def mtbf_s(self) -> float:
         """Time watched for each failure, seconds: the mean of the exponential law that fits."""
         if not self.failures:

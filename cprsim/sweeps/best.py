@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.runs.measures import MEASURES
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import Certificate, Verdict, judge
 from cprsim.runs.selection.samples import PairedSample
@@ -29,7 +28,7 @@ from cprsim.sweeps.values import brief, si_column
 
 #: What came of each policy at a point, by its number.
 PlayedAt = Callable[[int], Sequence["Played"]]
-#: Those of `MEASURES` that are shown of the best.
+#: Measures that are shown of the best.
 TOLD = ("overhead", "pls", "updates_lost", "learning_lost")
 _NEEDED = (*TOLD, "failures", "machine_overhead")
 #: Entries of a plan, and the columns of a table of verdicts.
@@ -50,15 +49,20 @@ class Played:
     """A policy with its choices, as it was played at a point.
 
     `plan`: its plan there. `point`: the number of the point. `choices`: what is varied of the
-    policy, with its values. `measures`: its `MEASURES` by replications. `corrupt`: the share of
-    them that end with a silent fault in what was trained.
+    policy, with its values. `measures`: by name, shape (replications,). `corrupt`: the share of
+    replications that end with a silent fault in what was trained.
     """
 
     plan: PointPlan
     point: int
     choices: dict[str, Any]
-    measures: NDArray[np.float64]
+    measures: Mapping[str, NDArray[np.float64]]
     corrupt: float = 0.0
+
+    @property
+    def replications(self) -> int:
+        """Number of replications."""
+        return len(self.measures["overhead"])
 
     @property
     def label(self) -> str:
@@ -185,23 +189,22 @@ def _verdict(
         for each in played(point.number):
             name = each.plan.policy, _text(each.choices)
             # With a half-width, other policies' choices may have needed more replications.
-            if name not in found or each.measures.shape[1] > found[name].measures.shape[1]:
+            if name not in found or each.replications > found[name].replications:
                 found[name] = each
     every = [each for name, each in found.items() if name not in left_out]
     first, failed = group[0], sum(not point.finished for point in group)
     if not every:
         errors = (error for point in group for error in (point.error, *point.errors.values()))
         return SweepVerdict(first.number, values, failed=failed, error=next(filter(None, errors)))
-    count = min(each.measures.shape[1] for each in every)
-    rows = [list(MEASURES).index(measure) for measure in _NEEDED]
-    measures = np.stack([each.measures[rows][:, :count] for each in every])
-    order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
-    candidates, measures = tuple(every[i] for i in order), measures[order]
-    of = dict(zip(_NEEDED, measures.swapaxes(0, 1), strict=True))  # each (candidates, replications)
+    count = min(each.replications for each in every)
+    candidates = tuple(sorted(every, key=lambda each: each.measures["updates_lost"][:count].mean()))
+    of = {name: np.stack([each.measures[name][:count] for each in candidates]) for name in _NEEDED}
     unmet = np.array([each.plan.unmet_s / first.useful_time_s for each in candidates])
     sample = PairedSample(
         of["overhead"],
-        measures[:, [_NEEDED.index(bound.measure) for bound in quality.bounds]],
+        np.stack([*of.values()], axis=1)[
+            :, [_NEEDED.index(each.measure) for each in quality.bounds]
+        ],
         of["failures"],
         # Not where the sweep itself varies how many failures there are, and it is none.
         can_fail=first.values.get("failures.exactly") != 0,

@@ -4,17 +4,15 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from cprsim.basics import units
-from cprsim.basics.schema import A_SHARE, Section, faults
+from cprsim.basics.schema import A_SHARE, Section
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.scenario.mapping import leaves
 from cprsim.sweeps.values import expand, parse_range
-
-S = TypeVar("S", bound=Section)
 
 #: Values of a point: dotted key to a value as a scenario file has it.
 Values = dict[str, Any]
@@ -156,7 +154,7 @@ class SweepBlock(Section):
         """Read the table of a file; `ScenarioError` has every fault."""
         if not isinstance(table, dict):
             raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")
-        return _validated(cls, table, "sweep")
+        return cls.checked(table, "sweep")
 
     def design(self, vary: Mapping[str, Any], is_whole: IsWhole) -> Design:
         """Return the points; `vary` replaces what the grid has for the same key."""
@@ -167,20 +165,13 @@ class SweepBlock(Section):
         if self.latin:
             head = {key: self.latin[key] for key in Latin.model_fields if key in self.latin}
             ranges = {key: given for key, given in self.latin.items() if key not in head}
-            block = _validated(Latin, head, "sweep.latin")
+            block = Latin.checked(head, "sweep.latin")
             if not ranges:
                 raise ScenarioError(
                     'sweep.latin: has no range; write e.g. failures.mean = "log(1 h, 9 h)"'
                 )
             axes.append(latin(flat(ranges), block.points, block.seed, is_whole))
         return Design(axes)
-
-
-def _validated(of: type[S], table: dict[str, Any], name: str) -> S:
-    try:
-        return of.model_validate(table)
-    except ValidationError as error:
-        raise ScenarioError(*faults(error, of, name)) from None
 
 
 def flat(tables: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,17 @@ from rich.console import Console, ConsoleOptions, Group
 
 from cprsim.basics.lines import wrapped
 from cprsim.basics.terminal import Fitting, plain_table
-from cprsim.basics.units import counted, format_amount, format_duration, format_percent, percent
+from cprsim.basics.units import (
+    counted,
+    format_amount,
+    format_duration,
+    format_percent,
+    listed,
+    percent,
+)
 from cprsim.runs.selection.bounds import Quality
 from cprsim.runs.selection.certificate import WITHIN
-from cprsim.runs.selection.words import listed, short, some
+from cprsim.runs.selection.words import short, some
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.stored import Sweep
 from cprsim.sweeps.tasks import all_failed

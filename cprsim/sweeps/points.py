@@ -24,8 +24,6 @@ from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
 
 _EVERY_S = 5.0
-#: Scenarios that are kept from when they are read until they are played, 3 kB each.
-_KEPT = 1000
 #: Sections that are shown, and no part of what is simulated.
 _SHOWN = ("title", "accuracy")
 
@@ -131,11 +129,10 @@ def points_hash(points: Iterable[Point]) -> str:
 
 def read_points(
     varied: VariedScenario, design: Design, tell: Callable[[str], None]
-) -> tuple[list[Point], dict[int, Scenario], str | None]:
-    """Read all points; return them, the scenarios of the first, and the currency of their costs.
+) -> tuple[list[Point], str | None]:
+    """Read all points; return them, and the currency of their costs.
 
-    Scenarios with a log are left out, which may be large. `tell` is called every few seconds with
-    how many have been read.
+    `tell` is called every few seconds with how many have been read.
 
     Raises
     ------
@@ -145,7 +142,6 @@ def read_points(
         If prices are varied in several currencies.
     """
     points: list[Point] = []
-    kept: dict[int, Scenario] = {}
     currencies: set[str] = set()
     told_s = time.monotonic()
     for number, values in enumerate(design):
@@ -159,8 +155,6 @@ def read_points(
             continue
         key = varied.key(scenario)
         points.append(Point(number, values, scenario.job.useful_time_s, key=key))
-        if number < _KEPT and scenario.failures.trace is None:
-            kept[number] = scenario
         if scenario.currency is not None:
             currencies.add(scenario.currency)
     faults = _faults_everywhere(points)
@@ -171,7 +165,7 @@ def read_points(
             f"--vary prices: points are in {' and '.join(sorted(currencies))}; "
             "vary prices in one currency, so that costs compare"
         )
-    return points, kept, next(iter(currencies), None)
+    return points, next(iter(currencies), None)
 
 
 def _faults_everywhere(points: Sequence[Point]) -> list[str]:

@@ -178,7 +178,7 @@ class Sweep:
                 plans[name],
                 point,
                 choices(self.points[point], name),
-                measures=np.stack([*measured(of, plans[name].basis).values()]),
+                measures=measured(of, plans[name].basis),
                 corrupt=float(of["corrupt"].mean()),
             )
             for name, values in every.items()

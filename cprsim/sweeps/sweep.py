@@ -137,7 +137,7 @@ def sweep(
     design = block.design(vary or {}, _whole_in(resolved))
     tell = tell or (lambda _: None)
     varied = VariedScenario(mapping, names, design.keys)
-    points, kept, currency = read_points(varied, design, tell)
+    points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
     definition = {
         "title": base.title,
@@ -166,10 +166,9 @@ def sweep(
         prepare(engines, engine)
         engine = engine if "batch" in engines else "sim"
         tasks = (
-            Task(each.number, job, names, most, width, seed, engine)
+            Task(each.number, varied.at(each.values), names, most, width, seed, engine)
             for each in points
             if each.key and each.number not in store.done
-            for job in [kept.pop(each.number, None) or varied.at(each.values)]
         )
         failed = sum(not each.key for each in points)
         start = SweepProgress(len(store.done) + failed, len(points), failed)

@@ -17,27 +17,21 @@ from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
 
 
-def _seconds(value: object) -> float:
-    """Return seconds of a duration, or of an interval that is none."""
-    return math.inf if value == "never" else units.parse_duration(value)
+def _number(value: object, table: Units) -> float:
+    """Return the number of base units; an interval may be none."""
+    if table is _SHARE:
+        return units.parse_share(value)
+    return math.inf if table is units.SECONDS and value == "never" else units.parse(value, table)
 
-
-# What parses all values of a column, and how its name then ends.
-_KINDS = (
-    (_seconds, "_s"),
-    (units.parse_bytes, "_bytes"),
-    (units.parse_rate, "_bytes_per_s"),
-    (units.parse_share, "_share"),
-)
 
 _LONGEST = 10  # letters of a value
 
 
 def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
     """Return name and values of a column: quantities in SI units, numbers, or else texts."""
-    for parse, suffix in _KINDS:
+    for table in (*units.QUANTITIES, _SHARE):
         try:
-            return f"{key}{suffix}", np.asarray([parse(value) for value in values])
+            return f"{key}{table.suffix}", np.asarray([_number(value, table) for value in values])
         except UnitError:
             continue
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
@@ -78,7 +72,7 @@ _COLONS = re.compile(r"^([^:\"']+):([^:\"']+):\s*([0-9]+)$")
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 #: Text in quotes, a bracket, a comma: what matters for where a list is divided.
 _MARKS = re.compile(r"\"[^\"]*\"?|'[^']*'?|[(\[{]|[)\]}]|,")
-_SHARE = Units({"%": 1.0})
+_SHARE = Units({"%": 1.0}, suffix="_share")
 _MOST = 1_000_000
 
 
@@ -149,10 +143,11 @@ def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:
     number = text.removesuffix("%").strip()
     if _NUMBER.fullmatch(number) and math.isfinite(float(number)):
         return float(number), None if number == text else _SHARE
-    for table in (units.SECONDS, units.BYTES, units.BYTES_PER_SECOND):
-        with suppress(UnitError):
-            return units.parse(text, table), table
-    raise UsageError(f'{what}: {whole!r}: {text!r} is no number or quantity, e.g. 8, "28 h", 25%')
+    try:
+        return units.parse_quantity(text)
+    except UnitError:
+        fault = f'{text!r} is no number or quantity, e.g. 8, "28 h", 25%'
+        raise UsageError(f"{what}: {whole!r}: {fault}") from None
 
 
 def _value(text: str, what: str) -> Any:

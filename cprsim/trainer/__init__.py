@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.adapter import TablePart as TablePart
     from cprsim.trainer.hooks.adapter import TwinAdapter as TwinAdapter
     from cprsim.trainer.hooks.adapter import split_rows as split_rows
-    from cprsim.trainer.hooks.hooks import Summary as Summary
     from cprsim.trainer.hooks.hooks import TrainerHooks as TrainerHooks
     from cprsim.trainer.hooks.observer import EventLog as EventLog
     from cprsim.trainer.hooks.observer import HooksObserver as HooksObserver
@@ -32,14 +31,16 @@ if TYPE_CHECKING:
     from cprsim.trainer.hooks.observer import StoredSave as StoredSave
     from cprsim.trainer.hooks.ranks import ProcessGroup as ProcessGroup
     from cprsim.trainer.hooks.ranks import RebuiltGroup as RebuiltGroup
+    from cprsim.trainer.hooks.summary import Summary as Summary
     from cprsim.trainer.merge import merge_deltas as merge_deltas
 
 # Names by modules, imported at their first use, since they need torch.
 _MODULES = {
     "hooks.adapter": ("MovementAdapter", "ShardAdapter", "TablePart", "TwinAdapter", "split_rows"),
-    "hooks.hooks": ("Summary", "TrainerHooks"),
+    "hooks.hooks": ("TrainerHooks",),
     "hooks.observer": ("EventLog", "HooksObserver", "HooksWarning", "StoredSave"),
     "hooks.ranks": ("ProcessGroup", "RebuiltGroup"),
+    "hooks.summary": ("Summary",),
     "merge": ("merge_deltas",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

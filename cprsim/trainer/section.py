@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
-from cprsim.basics.schema import Part, PositiveSeconds, Section, faults
+from cprsim.basics.schema import Part, PositiveSeconds, Section
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, DataError, Planted, Recorded, read_criteo
 
-_S = TypeVar("_S", bound=Section)
 Share = Annotated[float, Field(ge=0, le=1), Part]
 _MOST_ROWS = 100_000  # of a table of Criteo's, by default: 26 of them then fit into 70 MB
 
@@ -150,12 +149,4 @@ class TrainerSection(Section):
 
 def trainer_section(table: object) -> TrainerSection:
     """The block, checked; raise `ScenarioError` with every fault."""
-    return checked(TrainerSection, {} if table is None else table, "trainer")
-
-
-def checked(kind: type[_S], table: object, name: str) -> _S:
-    """Return a block of that name; raise `ScenarioError` with every fault."""
-    try:
-        return kind.model_validate(table)
-    except ValidationError as error:
-        raise ScenarioError(*faults(error, kind, name)) from None
+    return TrainerSection.checked({} if table is None else table, "trainer")

@@ -21,7 +21,6 @@ from cprsim.trainer.hooks.running_job import MeasuredSpan
 from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.lab.execution import Execution
 from cprsim.trainer.lab.members import MemberSpec
-from cprsim.trainer.lab.strikes import Strikes
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import LAB
@@ -103,15 +102,14 @@ def train(
     check_fits(scenario, section)
     data = section.data(scenario, seed)
     cursor = cursor_of(timeline or scenario.failure_model.timeline(seed, 0))
-    job = Execution(data.steps, plan, progress or (lambda *_: None))
     with locked_tempdir() as folder:
         servers = scenario.cluster.parameter_servers
         # Of the other policies each process that starts would import the code, one by one.
         alone = scenario.with_policies({policy: scenario.policies[policy]})
         spec = MemberSpec(data, section, servers, seed, alone, policy, folder)
         with LocalCluster(spec) as cluster:
-            strikes = Strikes(cluster, cursor, lambda: job.watch.now_s, lambda: job.executed, spec)
-            job.run(cluster, strikes)
+            job = Execution(cluster, spec, plan, cursor, progress or (lambda *_: None))
+            job.run()
             _, predicted, labels = job.predict(data.steps, data.steps + data.test_steps)
             *kept, steps_kept = job.counts()
     made = spec.placement.updates(data, data.steps).sum(axis=0)
@@ -131,9 +129,9 @@ def train(
         updates_lost=int((made - kept).sum()) / int(made.sum()),
         learning_lost=math.fsum(map(learning_lost, shares)) / servers,
         dense_lost=1 - steps_kept / job.steps,
-        failures=strikes.failures,
+        failures=job.strikes.failures,
         absorbed=cursor.absorbed,
-        struck=strikes.struck,
+        struck=job.strikes.struck,
         replaced=job.replaced,
         steps=job.steps,
         executed=job.executed,

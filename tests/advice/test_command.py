@@ -6,64 +6,48 @@ import subprocess
 import sys
 
 import pytest
+import tomli_w
 
 import cprsim
-from cprsim.cli import command as cli
 from cprsim.runs.selection.certificate import certify
-from tests.advice.conftest import SCENARIOS
+from tests.advice.given import MEASURED
 from tests.waiting import HANGS_S
 
-QUICKSTART = str(SCENARIOS / "quickstart.toml")
 FEW = ["--system", "full", "--system", "partial", "--system", "replication"]
-JOB = """
-[job]
-useful_time = "8 d"
-[cluster]
-parameter_servers = 8
-[costs]
-save = "6 min"
-load = "4 min"
-[failures]
-distribution = "exponential"
-mean = "20 h"
-"""
 
 
 @pytest.fixture
 def job(tmp_path):
     path = tmp_path / "job.toml"
-    path.write_text(JOB)
+    path.write_text(tomli_w.dumps(MEASURED))
     return str(path)
 
 
-def test_no_policies_are_needed(job, capsys):
-    assert cli._main(["advise", job, *FEW, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_no_policies_are_needed(job, called):
+    document = json.loads(called("advise", job, *FEW, "--json").out)
 
     names = {each["system"] for each in document["candidates"]}
     assert names == {"full", "partial", "replication"}
     assert document["verdict"] == "best"
-    assert set(document["robustness"]) == {"MTBF", "save bandwidth", "parameter servers"}
+    assert set(document["robustness"]) == {
+        *("MTBF", "save bandwidth", "rescheduling", "parameter servers")
+    }
 
 
-def test_details_come_where_they_are_wanted(job, capsys):
-    assert cli._main(["advise", job, *FEW]) == 0
-    out, err = capsys.readouterr()
+def test_details_come_where_they_are_wanted(job, called):
+    out, err = called("advise", job, *FEW)
     assert err == ""
     assert len(out.splitlines()) <= 24
     assert "Compared with" not in out
-    assert cli._main(["advise", job, *FEW, "--details"]) == 0
-    more = capsys.readouterr().out
+    more = called("advise", job, *FEW, "--details").out
     assert more.startswith(out)
     assert "Compared with" in more
 
 
-def test_the_closed_form_is_told_at_once(job, capsys):
-    assert cli._main(["advise", job, "--closed-form", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    decision = cprsim.decide(cprsim.load_scenario(QUICKSTART))
+def test_the_closed_form_is_told_at_once(job, called):
+    document = json.loads(called("advise", job, "--closed-form", "--json").out)
 
-    assert document.keys() == decision.document().keys()
+    assert document.keys() == cprsim.decide("quickstart").document().keys()
 
 
 @pytest.mark.slow
@@ -80,7 +64,7 @@ def test_the_closed_form_loads_no_engine(job):
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-def test_interrupted_while_settings_are_searched_it_says_what_leads(job, capsys, monkeypatch):
+def test_interrupted_while_settings_are_searched_it_says_what_leads(job, called, monkeypatch):
     from cprsim.advice import search
 
     played, looks = search._played, iter([False, True])
@@ -91,8 +75,7 @@ def test_interrupted_while_settings_are_searched_it_says_what_leads(job, capsys,
         return played(*arguments)
 
     monkeypatch.setattr(search, "_played", interrupted)
-    assert cli._main(["advise", job, "--system", "partial"]) == 1
-    said = capsys.readouterr().err
+    said = called("advise", job, "--system", "partial", code=1).err
     assert re.fullmatch(
         r"cprsim: interrupted; known so far: partial \(.*interval .*\) leads with [\d.]+ % in "
         r"[\d,]+ replications; nothing is certain yet\n",
@@ -100,7 +83,7 @@ def test_interrupted_while_settings_are_searched_it_says_what_leads(job, capsys,
     ), said
 
 
-def test_interrupted_it_says_what_is_known(job, capsys, monkeypatch):
+def test_interrupted_it_says_what_is_known(job, called, monkeypatch):
     from cprsim.advice import advising
 
     def interrupted(*arguments, **more):
@@ -108,12 +91,12 @@ def test_interrupted_it_says_what_is_known(job, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(advising, "certify", interrupted)
-    assert cli._main(["advise", job, *FEW]) == 1
-    assert capsys.readouterr().err.startswith("cprsim: interrupted; known so far: Use ")
+    said = called("advise", job, *FEW, code=1).err
+    assert said.startswith("cprsim: interrupted; known so far: Use ")
 
 
 @pytest.mark.parametrize(("more", "number"), [([], "7200"), (["--steps"], "720")])
-def test_one_number_for_a_shell_script(more, number, job, capsys):
+def test_one_number_for_a_shell_script(more, number, job, called):
     """The interval of the file is as good as any: two hours of a hundred, in which 36,000 steps."""
     sets = (
         *("job.useful_time=100 h", "job.samples=36_000_000", "costs.load=6 min"),
@@ -122,5 +105,4 @@ def test_one_number_for_a_shell_script(more, number, job, capsys):
     )
     asked = ["advise", job, "--system", "full", "--print", "interval", *more]
 
-    assert cli._main([*asked, *(f"--set={each}" for each in sets)]) == 0
-    assert capsys.readouterr().out == f"{number}\n"
+    assert called(*asked, *(f"--set={each}" for each in sets)).out == f"{number}\n"

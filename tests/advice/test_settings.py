@@ -1,4 +1,4 @@
-"""What may be chosen of each system, and what a search makes of it."""
+"""What may be chosen of each system, what a search makes of it, and which of equals is taken."""
 
 import math
 from typing import Literal
@@ -8,6 +8,7 @@ import pytest
 import cprsim
 from cprsim.advice.candidates import Candidate, asked, value_of, with_value
 from cprsim.advice.criteria import criteria_of
+from cprsim.advice.round_numbers import round_durations
 from cprsim.advice.search import _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
@@ -15,18 +16,8 @@ from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Polic
 from cprsim.contract.registry import systems
 from cprsim.formulas.intervals import exact_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
-from tests.advice.conftest import SCENARIOS
-
-MEASURED = {
-    "job": {"useful_time": "8 d"},
-    "cluster": {"parameter_servers": 8, "trainers": 8},
-    "costs": {"save": "6 min", "load": "4 min", "reschedule": "5 min"},
-    "failures": {"distribution": "exponential", "mean": "20 h"},
-}
-
-
-def measured(**policies: dict[str, object]) -> cprsim.Scenario:
-    return cprsim.Scenario(**MEASURED, policies=policies or {"full": {"system": "full"}})
+from cprsim.policies.replication import Replication
+from tests.advice.given import answered, by_name, measured
 
 
 def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[str, Policy]:
@@ -38,7 +29,7 @@ def searched(scenario: cprsim.Scenario, *only: str, **criteria: float) -> dict[s
 
 
 def test_every_system_says_what_may_be_chosen_and_all_values_make_a_plan():
-    scenario = cprsim.load_scenario(SCENARIOS / "all-systems.toml")
+    scenario = cprsim.load_scenario("all-systems")
     context = scenario.context
     seen = set()
     for policy in scenario.policies.values():
@@ -115,9 +106,7 @@ def test_a_bound_is_kept_to_by_the_longest_interval_about():
 
 def test_what_loses_less_is_taken_though_each_step_towards_it_gains_next_to_nothing():
     """Its snapshots are free: a day between them costs as much time as minutes, and loses more."""
-    failures = {"distribution": "exponential", "mean": "34 h"}
-    full = {"full": {"system": "full"}}
-    calm = cprsim.Scenario(**MEASURED | {"failures": failures}, policies=full)
+    calm = measured().with_values({"failures.mean": "34 h"})
     found = searched(calm, "accepted-loss", max_pls=0.1)["accepted-loss"]
 
     assert found.planned(calm.context).interval_s < 3600
@@ -189,3 +178,71 @@ def test_to_meet_many_failures_no_search_takes_fifty_times_as_long():
     assert wanted / 2 < count(wanted * each_s / 40) <= wanted
     assert wanted / 16 < count(wanted * each_s / 400) <= wanted / 8
     assert count(0.0) == 32
+
+
+# --- What is chosen ---------------------------------------------------------------------------
+
+
+def test_tuning_a_policy_of_the_users_loses_no_learning_for_less_than_matters():
+    """stumbles.md (4): a save every day became one every 4 d, for 0.02 points of time."""
+    job = measured(own={"system": "accepted-loss", "interval": "1 h"})
+    found = by_name(cprsim.advise(job, systems=["accepted-loss"], max_updates_lost=0.05))
+    most = found["own"].measures["updates_lost"].mean
+
+    assert all(each.measures["updates_lost"].mean <= most for each in found.values())
+
+
+def test_of_those_that_do_the_same_the_one_that_loses_less_is_best():
+    scenario = measured(
+        day={"system": "accepted-loss", "interval": "24 h"},
+        hour={"system": "accepted-loss", "interval": "2 h"},
+    )
+    advice = cprsim.advise(scenario, systems=["accepted-loss"])
+    lost = [each.measures["updates_lost"].mean for each in (advice.best, *advice.tied)]
+
+    assert lost[0] == min(lost)
+
+
+def test_settings_are_round_with_the_range_that_is_as_good():
+    for each in answered("full").found:
+        if each.candidate.tuned:
+            at_s = parse_duration(each.settings["interval"])
+            low_s, high_s = each.candidate.ranges["interval"]
+            assert low_s <= at_s <= high_s
+            assert at_s in round_durations(low_s, high_s)
+            assert each.document()["ranges_s"] == {"interval": [low_s, high_s]}
+
+
+@pytest.mark.slow
+def test_jobs_that_get_nowhere_are_no_error():
+    advice = cprsim.advise(measured(never={"system": "full", "interval": "8 d"}), systems=["full"])
+
+    assert by_name(advice)["never"].objective.mean > 1
+    assert advice.best.name == "never (tuned)"
+
+
+#: Costs that are small beside failures that come often.
+CHEAP = {"save": "10 s", "load": "10 s"}
+
+
+def test_who_waits_for_no_replacement_is_not_hopeless_where_failures_strike_whoever_does():
+    policies = {"waits": {"system": "full"}, "goes-on": {"system": "accepted-loss"}}
+    costs = CHEAP | {"reschedule": "20 min"}
+    job = measured(**policies).with_values({"failures.mean": "2 min", "costs": costs})
+    trials = Trials(job, criteria_of(job), 0)
+
+    assert trials.is_hopeless(job.policies["waits"])
+    assert not trials.is_hopeless(job.policies["goes-on"])
+    assert cprsim.run(job, ["goes-on"], replications=3).replications["overhead"].max() < 1
+
+
+def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are_not():
+    """Copies are lost together often, so never to save, as by default, starts the job anew."""
+    lost = {"failures.mean": "2 h", "failures.severity": {"node": 0.9, "cluster": 0.1}}
+    costs = CHEAP | {"reschedule": "1 min"}
+    job = measured().with_values(lost | {"costs": costs})
+    assert Trials(job, criteria_of(job), 0).is_hopeless(Replication(system="replication"))
+    found = by_name(cprsim.advise(job, systems=["full", "replication"]))["replication"]
+
+    assert found.settings["interval"] != "never"
+    assert found.measures["overhead"].mean < 0.1

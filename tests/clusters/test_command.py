@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 import tomli_w
 
-from cprsim.cli import command as cli
 from tests.clusters.given import JOB
 
 CLUSTER = {
@@ -26,20 +25,18 @@ def _file(folder, **changes):
     return path
 
 
-def test_it_prints_a_row_an_entry_and_why_links_were_crowded(capsys, tmp_path):
-    assert cli._main(["cluster", str(_file(tmp_path))]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+def test_it_prints_a_row_an_entry_and_why_links_were_crowded(called, tmp_path):
+    said = " ".join(called("cluster", str(_file(tmp_path))).out.split())
     # Nine saves of 60 s, together of 120 s: 1.5 and 3 % of ten hours.
     assert "job 2 1 0 s 10.3 h 3.00 1.50 1.50 0" in said
     assert "Links were crowded 9 times" in said
     assert "saves that began together (100" in said
 
 
-def test_a_document_and_files(capsys, tmp_path):
+def test_a_document_and_files(called, tmp_path):
     path, out = _file(tmp_path), tmp_path / "out"
     asked = ["cluster", str(path), "--replications", "2", "--out", str(out), "--json"]
-    assert cli._main(asked) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(called(*asked).out)
     assert document["jobs"]["job"]["sharing"] == pytest.approx(0.015)
     assert document["overhead"] == {"mean": pytest.approx(0.03), "half_width": 0.0}
     assert document["crowded_s"] == {"write": pytest.approx(9 * 120)}
@@ -53,22 +50,20 @@ def test_a_document_and_files(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_results_are_the_same_with_any_number_of_workers(capsys, tmp_path):
+def test_results_are_the_same_with_any_number_of_workers(called, tmp_path):
     job = CLUSTER["jobs"][0] | {"scenario": "quickstart", "count": 3, "every": "1 h"}
     path = _file(tmp_path, jobs=[job], cluster={"nodes": 90})
     documents = []
     for workers in "12":
         asked = ["cluster", str(path), "--replications", "3", "--json", "--workers", workers]
-        assert cli._main(asked) == 0
-        documents.append(capsys.readouterr().out)
+        documents.append(called(*asked).out)
     assert documents[0] == documents[1]
 
 
 @pytest.mark.slow
-def test_advice_takes_turns_where_saves_meet(capsys, tmp_path):
+def test_advice_takes_turns_where_saves_meet(called, tmp_path):
     path = _file(tmp_path)
-    assert cli._main(["advise", str(path), "--cluster", "--json"]) == 0
-    advice = json.loads(capsys.readouterr().out)
+    advice = json.loads(called("advise", str(path), "--cluster", "--json").out)
     assert advice["sure"]
     # Turns of one save cost each job 60 s a save; no other setting alone costs less.
     assert advice["settings"][0]["cost"] <= 9 * 60 / 36_000 + 1e-9
@@ -111,9 +106,8 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("changes", "said"), MISTAKES)
-def test_a_mistake_is_told_in_one_line(capsys, tmp_path, changes, said):
-    assert cli._main(["cluster", str(_file(tmp_path, **changes))]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
+def test_a_mistake_is_told_in_one_line(called, tmp_path, changes, said):
+    lines = called("cluster", str(_file(tmp_path, **changes)), code=2).err.strip().splitlines()
     assert said in " ".join(lines)
     assert all(line.startswith("cprsim: ") for line in lines)
 
@@ -127,34 +121,28 @@ def test_a_mistake_is_told_in_one_line(capsys, tmp_path, changes, said):
         (["--workers", "0"], "workers"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_too(capsys, tmp_path, option, said):
-    assert cli._main(["cluster", str(_file(tmp_path)), *option]) == 2
-    assert said in capsys.readouterr().err
+def test_a_mistake_on_the_command_line_is_too(called, tmp_path, option, said):
+    assert said in called("cluster", str(_file(tmp_path)), *option, code=2).err
 
 
-def test_files_of_the_other_command_are_told_apart(capsys, tmp_path):
-    path = _file(tmp_path)
-    assert cli._main(["run", str(path)]) == 2
-    assert "cprsim cluster plays" in capsys.readouterr().err
-    assert cli._main(["cluster", str(tmp_path / "job.toml")]) == 2
-    assert "is a scenario, which cprsim run plays" in capsys.readouterr().err
+def test_files_of_the_other_command_are_told_apart(called, tmp_path):
+    assert "cprsim cluster plays" in called("run", str(_file(tmp_path)), code=2).err
+    said = called("cluster", str(tmp_path / "job.toml"), code=2).err
+    assert "is a scenario, which cprsim run plays" in said
 
 
-def test_jobs_that_have_not_ended_have_no_overhead(capsys, tmp_path):
+def test_jobs_that_have_not_ended_have_no_overhead(called, tmp_path):
     path = _file(tmp_path)
     asked = [str(path), "--set", 'cluster.until="30 min"', "--json"]
-    assert cli._main(["cluster", *asked]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(called("cluster", *asked).out)
     assert document["states"] == {"running": 2.0}
     assert document["overhead"]["mean"] is None
-    assert cli._main(["advise", *asked, "--cluster"]) == 2
-    assert "give a later until" in capsys.readouterr().err
+    assert "give a later until" in called("advise", *asked, "--cluster", code=2).err
 
 
-def test_a_file_of_a_users_is_kept(capsys, tmp_path):
+def test_a_file_of_a_users_is_kept(called, tmp_path):
     path, out = _file(tmp_path), tmp_path / "out"
     out.mkdir()
     (out / "jobs.csv").write_text("mine")
-    assert cli._main(["cluster", str(path), "--out", str(out)]) == 2
+    assert "jobs.csv" in called("cluster", str(path), "--out", str(out), code=2).err
     assert (out / "jobs.csv").read_text() == "mine"
-    assert "jobs.csv" in capsys.readouterr().err

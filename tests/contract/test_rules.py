@@ -136,10 +136,7 @@ def test_half_all_half_on_real_servers():
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 def test_half_all_half_by_hooks(tmp_path: Path):
     loops = pytest.importorskip("tests.trainer.loops", reason="needs torch")
-    loop = loops.Loop()
-    hooks = loops.hooked(loop, "mixed", tmp_path, scenario=mixed_scenario())
-    hooks.restore()
-    loops.train(loop, hooks, 0, 34)
+    hooks = loops.begun("mixed", tmp_path, 34, scenario=mixed_scenario()).hooks
     hooks.on_failure({0})
 
     assert hooks.summary.pls == pytest.approx(PLS, rel=1e-12)

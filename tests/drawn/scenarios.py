@@ -437,7 +437,7 @@ def _network(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, str]:
     """`network` of `[job]`, if any: what the cards of servers and trainers can take."""
     if not cluster["trainers"] or "nic" not in cluster or draw(YES):
         return {}
-    cards = units.parse_rate(cluster["nic"]) * min(
+    cards = units.parse(cluster["nic"], units.BYTES_PER_SECOND) * min(
         cluster["parameter_servers"], cluster["trainers"]
     )
     return {"network": f"{cards * (0.05 + 0.95 * draw(SHARES))!r} B/s"}

@@ -1,7 +1,7 @@
 """Jobs of few rules, played on failures by hand: down for so long, and then all nodes are back."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,21 @@ from cprsim.failures.shared import CohortStreams, SharedDraws
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.job.platform import Cluster
+from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
+
+
+def job_of(
+    failures: Mapping[str, Any], servers: int = 8, trainers: int = 4, **costs: str
+) -> Scenario:
+    """A job of 100 h that saves and loads in a minute, if no costs are given."""
+    return Scenario(
+        job={"useful_time": "100 h"},
+        cluster={"parameter_servers": servers, "trainers": trainers},
+        costs={"save": "1 min", "load": "1 min", **costs},
+        failures=dict(failures),
+        policies={"full": {"system": "full"}},
+    )
 
 
 def played(

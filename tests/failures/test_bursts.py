@@ -17,9 +17,8 @@ from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Bursts
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
-from cprsim.sim.cursor import cursor_of
 from cprsim.sim.engine import play
-from tests.failures.played import lives, played, timelines
+from tests.failures.played import lives, played
 
 HOUR = 3600.0
 LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
@@ -166,16 +165,8 @@ def test_gaps_between_bursts_are_exponential():
     assert np.abs(below - (np.arange(n) + 0.5) / n).max() < 1.95 / math.sqrt(n)
 
 
-def test_sizes_come_by_their_weights():
-    drawn = shocks(nodes=32, rack=16, sizes={"2": 8, "3": 0, "8": 4, "16": 4, "1": 0})
-    seen = [len(drawn.nodes(i)) for i in range(8000)]
-
-    # Two degrees of freedom: 13.8 is the 99.9th percentile.
-    assert chi_squared(seen, {2: 0.5, 8: 0.25, 16: 0.25}) < 13.8
-
-
 def test_racks_are_alike_and_the_last_gives_what_it_has():
-    drawn = shocks(nodes=10, sizes={"1": 0.5, "3": 0.5})
+    drawn = shocks(nodes=10, sizes={"1": 4, "2": 0, "3": 4})
     bursts = [drawn.nodes(i) for i in range(9000)]
     seen = [(min(nodes) // 4, len(nodes)) for nodes in bursts]
     one_rack = {0: {1: 0.5, 3: 0.5}, 1: {1: 0.5, 3: 0.5}, 2: {1: 0.5, 2: 0.5}}
@@ -223,57 +214,6 @@ def test_bursts_have_streams_of_their_own():
     assert np.abs(np.subtract.outer(gaps, lives)).min() > 1e-9
 
 
-# --- Rates ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process():
-    model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
-    # Of the seeds 0 to 7, 0 alone is beyond 3 standard errors in one of the five (3.4 below).
-    runs = [
-        [hit for _, hit in played(cursor_of(each), most=math.inf, until_s=6000 * HOUR)]
-        for each in timelines(model, 1, range(300))
-    ]
-    counts = np.array([len(run) for run in runs])
-    # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.
-    mean = 6000 * (12 / 1200 + 3 / 400)
-
-    assert model.mtbf_s == pytest.approx(6000 * HOUR / mean, rel=1e-14)
-    assert counts.mean() == pytest.approx(mean, abs=3 * math.sqrt(mean / 300))
-    # Fourth central moment of a Poisson law: mean + 3 mean^2.
-    deviation = math.sqrt((mean + 2 * mean**2) / 300)
-    assert counts.var(ddof=1) == pytest.approx(mean, abs=3 * deviation)
-    # Failures are marked independently: so their means are those of independent values.
-    servers = np.array([len(hit.servers) for run in runs for hit in run])
-    trainers = np.array([len(hit.trainers) for run in runs for hit in run])
-    for seen, told in [
-        (servers, model.mean_hit.servers),
-        (trainers, model.mean_hit.trainers),
-        (servers > 0, model.mean_hit.server_share),
-    ]:
-        assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
-
-
-@pytest.mark.slow
-def test_bursts_of_one_node_are_shorter_lives():
-    """A node has a burst every 400 h x 4 nodes of its rack: 1 / (1/1200 + 1/1600) h = 685.7 h."""
-    burst = scenario(BURSTS | {"sizes": {"1": 1}}).failure_model
-    short = scenario(mean=f"{1 / (1 / 1200 + 1 / 1600)!r} h").failure_model
-    firsts = np.sort([cursor_of(burst.timeline(0, i)).next_s for i in range(2000)])
-    below = 1 - np.exp(-firsts / short.mtbf_s)
-    counts = [
-        len(played(cursor_of(model.timeline(seed, 0)), most=math.inf, until_s=2e5 * HOUR))
-        for seed, model in enumerate([burst, short])
-    ]
-    mean = 2e5 * HOUR / short.mtbf_s
-
-    assert burst.mtbf_s == pytest.approx(short.mtbf_s, rel=1e-12)
-    assert burst.mean_hit == pytest.approx(short.mean_hit, rel=1e-12)
-    # Kolmogorov-Smirnov, as above; the difference of two Poisson counts.
-    assert np.abs(below - (np.arange(2000) + 0.5) / 2000).max() < 1.95 / math.sqrt(2000)
-    assert counts[0] == pytest.approx(counts[1], abs=3 * math.sqrt(2 * mean))
-
-
 # --- What policies plan with ---------------------------------------------------------------------
 
 
@@ -307,12 +247,6 @@ def test_means_are_those_of_all_nodes_that_can_be_chosen(servers, trainers, rack
     some = {each: hit > 0 for each, hit in of_servers.items()}
     by_hand = mean(of_servers), mean(of_trainers), mean(some)
     assert model.mean_hit == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
-
-
-def test_weights_as_large_as_floats_are_weights():
-    shares = Bursts.model_validate(BURSTS | {"sizes": {"1": 1e308, "2": 1e308, "3": 0}}).shares()
-
-    assert shares == {1: 0.5, 2: 0.5, 3: 0.0}
 
 
 # --- Whole jobs ----------------------------------------------------------------------------------

@@ -88,19 +88,6 @@ def test_a_date_outside_the_log_is_refused(window):
     )
 
 
-def test_a_log_without_dates_and_days_without_failures_are_refused():
-    with pytest.raises(LogError) as caught:
-        cut(daily(unix_s=None), "2025-03-02:")
-    assert str(caught.value) == (
-        "window 2025-03-02: is of dates, but the log doesn't tell the date of its times; take "
-        "shares of it, e.g. 0.5:1"
-    )
-    two = FailureLog(np.array([0.0, 9 * DAY_S]), np.array([0, 1]), 0.0, 9 * DAY_S, unix_s=START)
-    with pytest.raises(LogError) as caught:
-        cut(two, "2025-03-03:2025-03-05")
-    assert str(caught.value) == "window 2025-03-03:2025-03-05 holds no failure"
-
-
 @pytest.mark.parametrize("window", ["2025-03-03:2025-03-05", "2025-03-08:", ":2025-03-03"])
 def test_dates_as_shares_take_the_same_failures(window):
     log = daily()

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from cprsim.basics.streams import COHORT
-from cprsim.errors import LogError, ScenarioError
+from cprsim.errors import ScenarioError
 from cprsim.failures.frailty import Frailty
-from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.shared import SharedDraws
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
+from tests.failures.logs_by_hand import log_of
 from tests.failures.played import played, timelines
 
 NODES = 12
@@ -51,20 +51,6 @@ def test_a_frailty_of_none_changes_no_bit():
 
     assert with_key.equals(without)
     assert lives(3, frailty=0.0).tobytes() == lives(3).tobytes()
-
-
-@pytest.mark.parametrize("engine", ["sim", "batch"])
-def test_none_gives_the_numbers_from_before_there_were_frailties(engine):
-    """Frozen at commit 689adb0, the last without them."""
-    law = {"distribution": "weibull", "shape": 0.7, "mean": "12 h", "frailty": 0.0}
-    at_hand = Scenario(**scenario().mapping() | {"failures": law | {"per": "node"}})
-
-    found = run(at_hand, replications=20, seed=3, engine=engine).replications
-
-    by_policy = dict(iter(found.groupby("policy")))
-    assert by_policy["full"]["wall_s"].sum() == 785669.7584195503
-    assert by_policy["cpr"]["wall_s"].sum() == 743485.9616280049
-    assert [int(by_policy[each]["failures"].sum()) for each in ("full", "cpr")] == [189, 185]
 
 
 def test_a_place_passes_its_pace_on_and_a_machine_does_not():
@@ -110,23 +96,6 @@ def test_failures_of_exponential_lives_are_negative_binomial():
     assert counts.var() == pytest.approx(spread, rel=4 * math.sqrt(2.6 / replications))
 
 
-def test_bad_machines_leave_and_bad_places_stay():
-    """Of machines the rate falls as bad ones are replaced: below (1 + v t / mean)^-1 of the first.
-
-    A place fails as often in the long run as in the short.
-    """
-    early, late = MEAN_S, 6 * MEAN_S
-    place, machine = (scenario(frailty=2.0, frailty_of=of) for of in ("place", "machine"))
-    for one, other in ((place, place), (machine, machine)):
-        first, all_of_it = strikes(one, early, 256), strikes(other, late, 256)
-        later = (all_of_it - first).mean() / 5
-        error = 4 * math.sqrt(all_of_it.var() / 256) / 5 + 4 * math.sqrt(first.var() / 256)
-        if one is place:
-            assert later == pytest.approx(first.mean(), abs=error)
-        else:
-            assert later < first.mean() - error
-
-
 @pytest.mark.parametrize("excluded", [1, 3, 200])
 def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded):
     """Of m exponential factors the jth largest has the mean 1/j + ... + 1/m (A. Rényi, 1953)."""
@@ -152,14 +121,6 @@ def test_the_mean_without_many_is_what_is_drawn(variance, excluded):
     assert found > 0
 
 
-def test_frailties_of_a_sweep_share_no_factors():
-    shared = SharedDraws()
-    for variance in (0.5, 2.0, 0.5):
-        model = scenario(frailty=variance).failure_model
-        alone = model.process.cohort(1, 0).generation(0)
-        assert model.process.cohort(1, 0, shared).generation(0).tobytes() == alone.tobytes()
-
-
 def test_plans_know_the_rate_without_the_worst():
     frail = scenario(frailty=1.0, exclude_worst=3)
     until_s, replications = 3 * MEAN_S, 512
@@ -171,23 +132,15 @@ def test_plans_know_the_rate_without_the_worst():
     assert frail.failure_model.mtbf_s > 1.3 * scenario().failure_model.mtbf_s
 
 
-def test_those_left_out_are_the_worst():
-    whole, rest = lives(frailty=1.0)[0], lives(frailty=1.0, exclude_worst=2)[0]
-
-    assert rest.shape == whole.shape
-    assert (lives()[0] / rest).max(axis=1).mean() < (lives()[0] / whole).max(axis=1).mean()
-
-
-@pytest.mark.parametrize("more", [{}, {"frailty_of": "machine"}, {"exclude_worst": 2}])
-def test_shared_draws_are_the_same(more):
-    model = scenario(frailty=0.7, distribution="weibull", shape=0.6, **more).failure_model
-    shared = SharedDraws()
-
-    alone, together = model.process.cohort(1, 0), model.process.cohort(1, 0, shared)
-
-    for number in range(3):
-        one, other = alone.generation(number), together.generation(number)
-        assert one.tobytes() == other.tobytes()
+def test_shared_draws_are_the_same():
+    """Whatever else shares them: other frailties have other factors."""
+    law, shared = {"distribution": "weibull", "shape": 0.6}, SharedDraws()
+    for more in ({"frailty_of": "machine"}, {"exclude_worst": 2}, {"frailty": 2.0}, {}):
+        model = scenario(**{"frailty": 0.7, **law, **more}).failure_model
+        alone, together = model.process.cohort(1, 0), model.process.cohort(1, 0, shared)
+        for number in range(3):
+            one, other = alone.generation(number), together.generation(number)
+            assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("engine", ["sim", "batch"])
@@ -211,14 +164,8 @@ def test_the_worst_of_a_log_are_left_out_in_both_engines(tmp_path, engine):
 
 
 def test_a_log_without_its_worst_nodes():
-    log = FailureLog(
-        np.arange(7.0),
-        np.array([3, 1, 3, 0, 3, 1, 4]),
-        0.0,
-        7.0,
-        population=6,
-        causes=("a", "b", "a", "c", "a", "b", "d"),
-    )
+    causes = ("a", "b", "a", "c", "a", "b", "d")
+    log = log_of(range(7), [3, 1, 3, 0, 3, 1, 4], span=7.0, population=6, causes=causes)
 
     rest = log.without_worst(2)
 
@@ -229,7 +176,7 @@ def test_a_log_without_its_worst_nodes():
 
 def test_kinds_close_their_own_gaps():
     kinds = ("parameter_server", "parameter_server", "trainer", "trainer", "parameter_server")
-    log = FailureLog(np.arange(5.0), np.array([0, 0, 0, 1, 1]), 0.0, 5.0, kinds=kinds)
+    log = log_of(range(5), [0, 0, 0, 1, 1], span=5.0, kinds=kinds)
 
     rest = log.without_worst(1)
 
@@ -238,15 +185,6 @@ def test_kinds_close_their_own_gaps():
         ("trainer", 1),
         ("parameter_server", 0),
     ]
-
-
-def test_some_node_has_to_fail():
-    log = FailureLog(np.arange(2.0), np.array([0, 1]), 0.0, 2.0)
-
-    with pytest.raises(LogError) as caught:
-        log.without_worst(2)
-
-    assert str(caught.value) == ("exclude_worst is 2, and 2 nodes fail in the log; leave out fewer")
 
 
 def test_lives_are_counted_at_the_pace_of_the_worst():

@@ -11,7 +11,6 @@ import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import read_log
-from cprsim.failures.logs.source import recognised
 
 
 @given(st.lists(st.tuples(st.floats(0, allow_infinity=False), st.booleans()), min_size=1))
@@ -21,26 +20,6 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
 
     found = read_intervals(path)
     assert [*zip(found.durations_s, found.observed, strict=True)] == rows
-
-
-@pytest.mark.parametrize(
-    ("reader", "text"),
-    [
-        ("intervals", "part,time,dead\na,5,TRUE\n\nb,7,FALSE\n"),
-        ("intervals", "Life;Censored;part\n5 h;1;a\n7;no;b\n"),
-        ("intervals", "duration\tevent_observed\n5\t1\n"),
-        ("intervals", "time,node,observed\n,3,0\n5,3,yes\n"),
-        ("csv", "time,node\n5,1\n"),
-        ("csv", "time_s,node,dead\n5,1,1\n"),
-        ("csv", "time,node,dead\n2026-05-03,1,1\n"),
-        ("csv", "time,node,censored_by\n5,1,1\n"),
-    ],
-)
-def test_a_table_of_lives_is_known_by_how_they_ended(tmp_path, reader, text):
-    path = tmp_path / "table.csv"
-    path.write_text(text)
-
-    assert recognised(path) == reader
 
 
 def test_a_law_of_lives_is_one_of_nodes(tmp_path):

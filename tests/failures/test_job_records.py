@@ -13,7 +13,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.failures.logs.job_table import read_jobs
-from cprsim.failures.logs.source import recognised
+from tests.failures.played import job_of
 
 SACCT = (Path(__file__).parent / "log_cases/jobs_of_sacct.txt").read_text(encoding="utf-8")
 #: Of it: 64 x 10 + 64 x 48 + 1 + 8 x 24 + 128 x 5 + 128 x 30.
@@ -137,13 +137,7 @@ def test_the_command_tells_sizes_and_makes_a_block(sacct, capsys):
     assert cli._main(["fit", str(sacct), "--toml"]) == 0
     failures = tomllib.loads(capsys.readouterr().out)["failures"]
     assert failures == {"distribution": "exponential", "per": "node", "mean": "4192.5 h"}
-    tables = {
-        "job": {"useful_time": "1 d"},
-        "cluster": {"parameter_servers": 4, "trainers": 0},
-        "costs": {"save": "1 min", "load": "1 min"},
-        "policies": {"full": {"system": "full"}},
-    }
-    mtbf_s = cprsim.Scenario(**tables, failures=failures).context.mtbf_s
+    mtbf_s = job_of(failures, 4, 0).context.mtbf_s
     assert mtbf_s == pytest.approx(read_jobs(sacct).mtbf_s(4)[0])
 
 
@@ -174,19 +168,6 @@ def test_jobs_of_one_size_tell_nothing_of_sizes(tmp_path, nodes):
     assert found.interruptions > 10
     assert np.isnan(found.size_z)
     assert not any("larger jobs" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "timestamp,hostname,job_id,status,num_nodes,duration,reason",
-        "start,end,node,nodes,job,status,cause",
-    ],
-)
-def test_failures_of_nodes_that_name_their_job_are_no_jobs(tmp_path, header):
-    path = tmp_path / "incidents.csv"
-    path.write_text(f"{header}\n")
-    assert recognised(path) == "csv"
 
 
 def test_jobs_are_not_taken_for_failures(sacct):

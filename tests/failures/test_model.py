@@ -14,22 +14,13 @@ from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.cursor import cursor_of
 from cprsim.survival.fitted_laws import fit as fit_law
+from tests.failures.played import job_of
 from tests.survival.cases import HOUR, LANL, needs_lanl, needs_titan, titan_lives
-
-
-def scenario(failures: dict, servers: int = 8, trainers: int = 4) -> cprsim.Scenario:
-    return cprsim.Scenario(
-        job={"useful_time": "100 h"},
-        cluster={"parameter_servers": servers, "trainers": trainers},
-        costs={"save": "1 min", "load": "1 min"},
-        failures=failures,
-        policies={"full": {"system": "full"}},
-    )
 
 
 def lanl(system: int = 20, servers: int = 8, trainers: int = 4, **keys: object) -> cprsim.Scenario:
     failures = {"trace": str(LANL), "reader": "lanl", "system": system, **keys}
-    return scenario(failures, servers, trainers)
+    return job_of(failures, servers, trainers)
 
 
 def csv(tmp_path: Path, text: str) -> dict:
@@ -40,7 +31,7 @@ def csv(tmp_path: Path, text: str) -> dict:
 
 def test_a_csv_log_is_replayed_as_it_stands(tmp_path: Path) -> None:
     log = csv(tmp_path, "time_s,node\n10,3\n20,9\n20,0\n30.5,3\n")
-    model = scenario(log).failure_model
+    model = job_of(log).failure_model
     timeline = model.timeline(seed=0, replication=5)
 
     assert isinstance(timeline, AbsoluteTimeline)
@@ -54,14 +45,14 @@ def test_a_csv_log_is_replayed_as_it_stands(tmp_path: Path) -> None:
 
 def test_kinds_in_a_csv_log_name_the_group(tmp_path: Path) -> None:
     log = csv(tmp_path, "time_s,node,kind\n10,3,trainer\n20,3,parameter_server\n")
-    model = scenario(log).failure_model
+    model = job_of(log).failure_model
 
     assert model.timeline(0, 0).hits == [Hit((), (3,)), Hit((3,), ())]
     assert model.mean_hit.servers == 0.5
 
 
 def test_exactly_n_failures_are_uniform_over_the_useful_time() -> None:
-    model = scenario({"exactly": 5}).failure_model
+    model = job_of({"exactly": 5}).failure_model
     times = np.concatenate([model.process.cohort(0, i).times_s for i in range(2)])[:400]
     useful_s = 100 * 3600.0
 
@@ -75,14 +66,14 @@ def test_exactly_n_failures_are_uniform_over_the_useful_time() -> None:
 
 
 def test_no_failures_have_an_infinite_mtbf() -> None:
-    model = scenario({"exactly": 0}).failure_model
+    model = job_of({"exactly": 0}).failure_model
 
     assert model.mtbf_s == math.inf
     assert cursor_of(model.timeline(0, 0)).next_s == math.inf
 
 
 def test_mtbf_of_a_job_is_that_of_its_nodes_over_their_number() -> None:
-    model = scenario({"distribution": "exponential", "mean": "1200 h", "per": "node"}).failure_model
+    model = job_of({"distribution": "exponential", "mean": "1200 h", "per": "node"}).failure_model
 
     assert model.mtbf_s == 1200 * 3600 / 12
     assert model.mean_hit.servers == pytest.approx(8 / 12)
@@ -98,34 +89,6 @@ def test_a_lanl_replication_is_a_draw_of_nodes_and_start() -> None:
     assert a.times_s != b.times_s
     assert 0 <= a.times_s[0] < a.times_s[-1] < a.period_s
     assert a.period_s == read_lanl(LANL, 20).part((0.5, 1)).span_s
-
-
-@needs_lanl
-def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
-    """Mean failures of k random nodes over the whole circle: rows x k / population."""
-    model = lanl(servers=200, trainers=56, window="0.5:1").failure_model
-    log = read_lanl(LANL, 20).part((0.5, 1))
-    # Sampling without replacement: the variance of the mean is that of per-node counts.
-    per_node = np.bincount(log.nodes, minlength=log.population)
-    k, n = 256, log.population
-    expected = per_node.sum() * k / n
-    deviation = math.sqrt(k * per_node.var(ddof=1) * (1 - k / n))
-    draws = [
-        sum(len(h.servers) + len(h.trainers) for h in model.timeline(0, i).hits) for i in range(200)
-    ]
-
-    # Rows of one node at one minute are one failure: five such pairs at the most in this log.
-    assert np.mean(draws) == pytest.approx(expected, abs=3 * deviation / math.sqrt(200) + 5)
-    # Nodes that fail at one minute are one failure of the job, if it has any of them.
-    sizes = [len(set(log.nodes[log.times_s == at])) for at in np.unique(log.times_s)]
-    hit, with_server = (
-        sum(1 - math.comb(n - size, nodes) / math.comb(n, nodes) for size in sizes)
-        for nodes in (k, 200)
-    )
-    assert model.mtbf_s == pytest.approx(log.span_s / hit)
-    assert model.mean_hit.servers == pytest.approx(sum(sizes) * 200 / n / hit)
-    assert model.mean_hit.trainers == pytest.approx(sum(sizes) * 56 / n / hit)
-    assert model.mean_hit.server_share == pytest.approx(with_server / hit)
 
 
 @needs_lanl
@@ -158,7 +121,7 @@ def test_the_shipped_replay_runs() -> None:
     ],
 )
 def test_shares_and_weights_come_back_from_a_file(keys: dict) -> None:
-    first = scenario({"distribution": "exponential", "mean": "5 h", **keys}, trainers=0)
+    first = job_of({"distribution": "exponential", "mean": "5 h", **keys}, trainers=0)
 
     assert cprsim.Scenario(**first.mapping()) == first
 
@@ -167,24 +130,19 @@ def test_shares_and_weights_come_back_from_a_file(keys: dict) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_all_that_a_scenario_needs(name):
-    found = scenario({"preset": name})
+def test_a_preset_is_all_that_a_scenario_needs_and_a_resolved_one_has_its_keys(name):
+    found = job_of({"preset": name})
+    mapping = found.mapping()
 
-    assert 0 < found.failure_model.mtbf_s < float("inf")
+    assert 0 < found.failure_model.mtbf_s < math.inf
     assert len(PRESETS[name].source) > 40
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_resolved_scenario_has_the_preset_and_its_keys(name):
-    mapping = scenario({"preset": name}).mapping()
-
     assert mapping["failures"]["preset"] == name
     assert mapping["failures"]["distribution"] == PRESETS[name].keys["distribution"]
     assert cprsim.Scenario(**mapping).mapping() == mapping
 
 
 def test_what_stands_beside_a_preset_wins():
-    failures = scenario({"preset": "cpr-production", "mean": "14 h"}).failures
+    failures = job_of({"preset": "cpr-production", "mean": "14 h"}).failures
 
     assert (failures.mean_s, failures.shape) == (14 * HOUR, 0.675)
 
@@ -192,13 +150,13 @@ def test_what_stands_beside_a_preset_wins():
 def test_the_cpr_law_has_the_published_medians():
     """Means of 14 and 30 h, medians of 8 and 17 h: within 1 %."""
     for mean, median in (("14 h", 8.0), ("30 h", 17.0)):
-        law = scenario({"preset": "cpr-production", "mean": mean}).failures.law
+        law = job_of({"preset": "cpr-production", "mean": mean}).failures.law
         assert law.survival([median * HOUR])[0] == pytest.approx(0.5, abs=0.005)
 
 
 @pytest.mark.parametrize(("name", "rate"), [("rsc-1", 6.50), ("rsc-2", 2.34)])
 def test_meta_s_clusters_fail_as_often_as_published(name, rate):
-    model = scenario({"preset": name}).failure_model
+    model = job_of({"preset": name}).failure_model
 
     assert 1000 * 86400 / (model.mtbf_s * 12) == pytest.approx(rate, rel=1e-5)
 
@@ -220,7 +178,7 @@ def test_a_mean_can_be_set_beside_a_preset():
     mapping = {"failures": {"preset": "lanl-20"}}
     apply_override(mapping, "failures.mean=5 h")
 
-    assert scenario(mapping["failures"]).failures.mean_s == 5 * HOUR
+    assert job_of(mapping["failures"]).failures.mean_s == 5 * HOUR
 
 
 @needs_lanl
@@ -229,7 +187,7 @@ def test_a_mean_can_be_set_beside_a_preset():
 )
 def test_the_lanl_laws_are_what_fit_finds(name, system, window):
     best = cprsim.fit(LANL, "lanl", system, window=window).best.law
-    failures = scenario({"preset": name}).failures
+    failures = job_of({"preset": name}).failures
 
     assert failures.distribution == best.distribution
     assert failures.mean_s == pytest.approx(best.expected_s, rel=1e-5)
@@ -239,7 +197,7 @@ def test_the_lanl_laws_are_what_fit_finds(name, system, window):
 @needs_titan
 def test_the_titan_law_is_what_fit_finds():
     gamma = fit_law(titan_lives("old"), "gamma").law
-    failures = scenario({"preset": "titan-old"}).failures
+    failures = job_of({"preset": "titan-old"}).failures
 
     assert failures.mean_s == pytest.approx(gamma.expected_s, rel=1e-5)
     assert failures.shape == pytest.approx(gamma.shape, rel=1e-5)

@@ -14,18 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import node_failures, rack_bursts, worst_share
-from tests.survival.cases import SHARED
+from tests.failures.logs_by_hand import log_of
+from tests.survival.cases import SHARED, STEPFUN, needs_stepfun
 
 DAY = 86_400.0
-STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
-needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
-
-
-def log(times: list[float], nodes: list[int], span: float, population: int | None = None):
-    return FailureLog(np.array(times), np.array(nodes), 0.0, span, population=population)
 
 
 def shuffled(nodes: np.ndarray, span: float, within: float, times: int) -> float:
@@ -42,7 +36,12 @@ def shuffled(nodes: np.ndarray, span: float, within: float, times: int) -> float
 
 def test_what_can_be_counted_by_hand():
     found = node_failures(
-        log([0, 50, 100, 1e5, 1e5 + 500, 2e5, 2e5 + 700], [0, 1, 0, 2, 2, 0, 1], 10 * DAY, 20)
+        log_of(
+            [0, 50, 100, 1e5, 1e5 + 500, 2e5, 2e5 + 700],
+            [0, 1, 0, 2, 2, 0, 1],
+            span=10 * DAY,
+            population=20,
+        )
     )
 
     assert (found.counts.sum(), len(found.counts), found.is_counted) == (7, 20, True)
@@ -66,7 +65,7 @@ def test_what_can_be_counted_by_hand():
 def test_bursts_by_chance_are_those_of_shuffles(counts, within):
     """Gaps of a few failures are less independent: two of them have (1 - w)^2, exactly."""
     nodes = np.repeat(np.arange(len(counts)), counts)
-    found = node_failures(log(sorted(range(len(nodes))), nodes.tolist(), 1000.0), within * 1000)
+    found = node_failures(log_of(range(len(nodes)), nodes, span=1000.0), within * 1000)
 
     many = 4000
     expected = shuffled(nodes, 1.0, within, many)
@@ -77,7 +76,7 @@ def test_bursts_by_chance_are_those_of_shuffles(counts, within):
 
 
 def test_one_node_makes_no_burst_by_chance_and_none_at_all():
-    found = node_failures(log([0, 1, 2, 3], [5, 5, 5, 5], 4.0), 10.0)
+    found = node_failures(log_of([0, 1, 2, 3], [5, 5, 5, 5], span=4.0), 10.0)
 
     assert (found.bursts.count, found.bursts.failures) == (0, 0)
     assert (found.bursts.by_chance, found.bursts.failures_by_chance) == pytest.approx(
@@ -88,7 +87,7 @@ def test_one_node_makes_no_burst_by_chance_and_none_at_all():
 
 
 def test_failures_at_one_instant_have_no_rate():
-    assert node_failures(FailureLog(np.zeros(2), np.arange(2), 0.0, 0.0)) is None
+    assert node_failures(log_of([0, 0], [0, 1])) is None
 
 
 @needs_stepfun
@@ -133,42 +132,19 @@ def test_stepfun_is_told_as_it_is_counted_from_its_json():
     assert document["repairs"]["mean_s"] == pytest.approx(np.mean(lasted) * DAY, rel=0.02)
 
 
-@needs_stepfun
-@pytest.mark.slow
-def test_stepfuns_clusters_by_chance_are_those_of_its_shuffled_times():
-    """Of 40,000 shuffles with 2.2 clusters each, the mean is known to a third of a percent."""
-    raw = json.loads(gzip.decompress(STEPFUN.read_bytes()))
-    starts = [e for e in raw if e["event_type"] == "fault_start"]
-    names = sorted({e["node_id"] for e in starts})
-    nodes = np.array([names.index(e["node_id"]) for e in starts])
-
-    told = cprsim.fit(STEPFUN).document()["node_failures"]["bursts"]
-
-    expected = shuffled(nodes, raw[-1]["event_time"], 10 / 1440, 40_000)
-    assert told["by_chance"] == pytest.approx(expected, rel=0.02)
-
-
-def of_nodes(nodes: list[int], population: int | None = None, kinds=None) -> FailureLog:
-    times = np.arange(len(nodes), dtype=float)
-    return FailureLog(times, np.array(nodes), 0.0, 9.0, kinds=kinds, population=population)
-
-
 @pytest.mark.parametrize(
-    ("nodes", "population", "counts"),
+    ("nodes", "more", "counts"),
     [
-        ([2, 2, 0], None, [2, 1]),
-        ([2, 2, 0], 4, [2, 1, 0, 0]),
-        ([0], 1, [1]),
+        ([2, 2, 0], {}, [2, 1]),
+        ([2, 2, 0], {"population": 4}, [2, 1, 0, 0]),
+        ([0], {"population": 1}, [1]),
+        # A trainer and a server of one number are two nodes.
+        ([0, 0, 0], {"kinds": ("trainer", "parameter_server", "trainer")}, [2, 1]),
     ],
 )
-def test_every_node_is_counted_those_that_never_fail_too(nodes, population, counts):
-    assert node_failures(of_nodes(nodes, population)).counts.tolist() == counts
-
-
-def test_a_trainer_and_a_server_of_one_number_are_two_nodes():
-    kinds = ("trainer", "parameter_server", "trainer")
-
-    assert node_failures(of_nodes([0, 0, 0], None, kinds)).counts.tolist() == [2, 1]
+def test_every_node_is_counted_those_that_never_fail_too(nodes, more, counts):
+    log = log_of(range(len(nodes)), nodes, span=9.0, **more)
+    assert node_failures(log).counts.tolist() == counts
 
 
 @pytest.mark.parametrize(
@@ -202,21 +178,15 @@ ALIBABA = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
 needs_alibaba = pytest.mark.skipif(not ALIBABA.exists(), reason=f"needs {ALIBABA}")
 
 
-def log_of(times, nodes, racks, population=None) -> FailureLog:
-    times_s = np.asarray(times, float)
-    order = np.argsort(times_s, kind="stable")
-    return FailureLog(
-        times_s=times_s[order],
-        nodes=np.asarray(nodes)[order],
-        start_s=float(times_s.min()),
-        span_s=float(np.ptp(times_s)),
-        population=population,
-        racks=np.asarray(racks)[order],
-    )
+def in_racks(times, nodes, racks, population=None) -> FailureLog:
+    """A log of these failures, which come in any order."""
+    order = np.argsort(times, kind="stable")
+    times_s, of_nodes, of_racks = (np.asarray(each)[order] for each in (times, nodes, racks))
+    return log_of(times_s, of_nodes, population=population, racks=of_racks)
 
 
 def test_bursts_by_hand():
-    log = log_of(
+    log = in_racks(
         times=[0, 5, 8, 100, 101, 200, 300, 304, 308, 1000],
         nodes=[1, 2, 9, 1, 1, 3, 1, 2, 3, 7],
         racks=[0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
@@ -238,8 +208,8 @@ def test_the_nodes_of_the_system_say_how_large_a_rack_is():
     """Two racks, in each of which two nodes have failed; 12 nodes make them 6 each."""
     times, nodes, racks = [0, 1, 50_000, 100_000], [0, 1, 2, 11], [0, 0, 1, 1]
 
-    unknown = rack_bursts(log_of(times, nodes, racks), 5.0)
-    known = rack_bursts(log_of(times, nodes, racks, population=12), 5.0)
+    unknown = rack_bursts(in_racks(times, nodes, racks), 5.0)
+    known = rack_bursts(in_racks(times, nodes, racks, population=12), 5.0)
 
     assert (unknown.law.rack, unknown.racks) == (2, 2)
     assert (known.law.rack, known.racks) == (6, 2)
@@ -248,7 +218,7 @@ def test_the_nodes_of_the_system_say_how_large_a_rack_is():
 def independent(failures: int = 2000, racks: int = 20) -> FailureLog:
     rng = np.random.default_rng(0)
     nodes = rng.integers(racks * 10, size=failures)
-    return log_of(rng.uniform(0, 1e6, failures), nodes, nodes // 10)
+    return in_racks(rng.uniform(0, 1e6, failures), nodes, nodes // 10)
 
 
 @pytest.mark.parametrize("within", [20.0, 500.0, 10_000.0, 100_000.0])
@@ -261,7 +231,7 @@ def test_chance_is_counted_right():
     """Pairs of different nodes of a rack: 100 failures each, 9 of 10 pairs, 2 w / T."""
     log, within = independent(), 20.0
     bursts = [at for at in range(0, 1_000_000, 2500) for _ in range(2)]
-    together = log_of(
+    together = in_racks(
         np.concatenate([log.times_s, bursts]),
         np.concatenate([log.nodes, [1000, 1001] * 400]),
         np.concatenate([log.racks, [100] * 800]),
@@ -287,7 +257,7 @@ def test_a_burst_process_is_found_again():
             chosen = number * rack + rng.choice(rack, sizes[-1], replace=False)
             times += (at + np.arange(len(chosen))).tolist()
             nodes += chosen.tolist()
-    log = log_of(times, nodes, np.array(nodes) // rack)
+    log = in_racks(times, nodes, np.array(nodes) // rack)
 
     found = rack_bursts(log, 60.0)
 
@@ -299,15 +269,7 @@ def test_a_burst_process_is_found_again():
 
 
 def test_failures_far_apart_are_no_bursts():
-    assert rack_bursts(log_of([0, 100, 200], [0, 1, 0], [0, 0, 0]), 5.0) is None
-
-
-def test_one_instant_has_no_rate():
-    with pytest.raises(LogError) as caught:
-        rack_bursts(log_of([5, 5], [0, 1], [0, 0]), 5.0)
-    assert str(caught.value) == (
-        "the failures all strike at one instant: there is no rate to estimate"
-    )
+    assert rack_bursts(in_racks([0, 100, 200], [0, 1, 0], [0, 0, 0]), 5.0) is None
 
 
 @needs_alibaba
@@ -330,7 +292,7 @@ def test_ssds_of_a_rack_fail_together_more_often_than_by_chance():
         bursts += len(together) > 1
     rows = [(at, node, rack) for rack, failures in by_rack.items() for at, node in failures]
 
-    found = rack_bursts(log_of(*zip(*rows, strict=True)), 300.0)
+    found = rack_bursts(in_racks(*zip(*rows, strict=True)), 300.0)
 
     assert (len(rows), found.racks) == (18_387, 5_320)
     assert found.count == bursts

@@ -130,15 +130,6 @@ def test_a_restart_in_place_repairs_nothing() -> None:
     assert found[0].equals(found[2])
 
 
-def test_retirement_ends_a_series_of_failures() -> None:
-    """AIReSim's regime of persistence: bad machines that no repair cures are worth retiring."""
-    kept, retired = (
-        cprsim.run(scenario(CASES[each]), replications=64, engine="sim").replications["failures"]
-        for each in ("never cured", "retired")
-    )
-    assert retired.mean() < kept.mean()
-
-
 def test_the_mean_that_policies_plan_with_is_that_of_the_job() -> None:
     """One over the rate of all nodes over the useful time."""
     for case in CASES.values():

@@ -11,7 +11,7 @@ import pytest
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource, recognised
-from tests.failures.generated_logs import WRITERS, drawn
+from tests.failures.generated_logs import WRITERS
 from tests.failures.test_malformed import CASES
 from tests.survival.cases import SHARED
 
@@ -47,12 +47,6 @@ def test_a_new_reader_is_recognised_by_its_looks(monkeypatch):
     monkeypatch.setitem(READERS, "beeps", READERS["spot"]._replace(looks=r"\bbeep\b"))
 
     assert recognised("log") == "beeps"
-
-
-@pytest.mark.parametrize("reader", WRITERS)
-def test_what_clusters_themselves_write_is_recognised(reader):
-    WRITERS[reader](drawn(40, 3), Path("log"), 2)
-    assert recognised("log") == reader
 
 
 def test_every_reader_can_be_recognised():

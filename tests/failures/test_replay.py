@@ -14,18 +14,15 @@ from cprsim.failures.replay import Resampled, replay
 from cprsim.failures.spec import Failures
 from cprsim.fitting.mtbf import measured_mtbf
 from cprsim.job.platform import Cluster
+from tests.failures.logs_by_hand import log_of
 
 TIMES = [0, 4, 4, 9, 15, 15, 15, 21, 30, 33, 47, 60]
 NODES = [0, 1, 2, 3, 4, 5, 0, 1, 6, 7, 2, 3]
 
 
-def log_of(start: float, span: float) -> FailureLog:
-    return FailureLog(np.array(TIMES, float), np.array(NODES), start, span, population=8)
-
-
 SPEC = Failures(trace="log")
-BOUNDED = log_of(0.0, 60.0)  # it starts and ends with a failure
-WATCHED = log_of(-5.0, 75.0)
+BOUNDED = log_of(TIMES, NODES, population=8)  # it starts and ends with a failure
+WATCHED = replace(BOUNDED, start_s=-5.0, span_s=75.0, until_s=70.0)
 
 
 def cluster(servers: int, trainers: int) -> Cluster:
@@ -68,11 +65,11 @@ def test_all_nodes_fail_as_often_however_it_is_asked(log):
 
     assert measured.measured_s == pytest.approx(played)
     if log is BOUNDED:
-        assert views.gaps(log).sample.mean_s == pytest.approx(played)
+        assert views.gaps(log).sample.mtbf_s == pytest.approx(played)
 
 
 def test_a_node_fails_once_at_an_instant_however_often_it_is_written():
-    twice = FailureLog(np.array([0.0, 5, 5, 9]), np.array([0, 1, 1, 0]), 0.0, 9.0, population=2)
+    twice = log_of([0, 5, 5, 9], [0, 1, 1, 0], population=2)
     one, _ = measured_mtbf(twice).itertuples()
 
     assert one.measured_s == pytest.approx(one.linear_s)
@@ -82,14 +79,12 @@ def test_a_node_fails_once_at_an_instant_however_often_it_is_written():
 def test_jobs_that_share_failures_have_no_more_gaps_than_the_system():
     """64 nodes that always fail together: 64 jobs of one node each see the same 299 gaps."""
     times = np.repeat(np.cumsum(np.random.default_rng(0).exponential(1.0, 300)), 64)
-    log = FailureLog(
-        times, np.tile(np.arange(64), 300), times[0], times[-1] - times[0], population=64
-    )
+    log = log_of(times, np.tile(np.arange(64), 300), population=64)
 
     sample = views.job_gaps(log, 1).sample
 
     assert sample.n == 299
-    assert sample.mean_s == pytest.approx(np.diff(np.unique(times)).mean(), rel=1e-9)
+    assert sample.mtbf_s == pytest.approx(np.diff(np.unique(times)).mean(), rel=1e-9)
 
 
 def test_independent_nodes_come_together_as_often_as_random_instants_do():
@@ -97,7 +92,7 @@ def test_independent_nodes_come_together_as_often_as_random_instants_do():
     times = np.sort(rng.uniform(0, 1e6, 5000))
     log = FailureLog(times, rng.integers(50, size=5000), 0.0, 1e6, population=50)
 
-    found = coincidence(log, within_s=60.0)
+    found = coincidence(log, np.ones(5000, bool))
 
     assert found.independent == pytest.approx(1 + 4999 * np.exp(-0.3))
     assert found.events == pytest.approx(found.independent, abs=4 * np.sqrt(5000 * 0.26 * 0.74))
@@ -106,15 +101,8 @@ def test_independent_nodes_come_together_as_often_as_random_instants_do():
 
 def of_late_nodes() -> FailureLog:
     """Nodes 0 and 1 are there from 0 s to 100 s; 2 comes at 60 s, 3 leaves at 20 s."""
-    return FailureLog(
-        times_s=np.array([10.0, 30, 70, 90, 90]),
-        nodes=np.array([3, 0, 2, 1, 2]),
-        start_s=0.0,
-        span_s=100.0,
-        population=4,
-        came_s=np.array([0.0, 0, 60, 0]),
-        left_s=np.array([100.0, 100, 100, 20]),
-    )
+    ends = {"came_s": np.array([0.0, 0, 60, 0]), "left_s": np.array([100.0, 100, 100, 20])}
+    return log_of([10, 30, 70, 90, 90], [3, 0, 2, 1, 2], span=100.0, population=4, **ends)
 
 
 def test_a_node_takes_no_part_before_it_comes_nor_after_it_left():
@@ -176,7 +164,7 @@ def test_a_job_fails_as_often_however_many_nodes_are_there():
     (measured,) = measured_mtbf(log, [10]).itertuples()
     for found in (
         Resampled(log, SPEC, cluster(5, 5)).mtbf_s,
-        views.job_gaps(log, 10).sample.mean_s,
+        views.job_gaps(log, 10).sample.mtbf_s,
         measured.measured_s,
     ):
         assert found == pytest.approx(100, rel=4 / np.sqrt(len(log)))

@@ -1,7 +1,8 @@
 """Reading of a rendered figure: its words, and whether each text can be read."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -18,6 +19,22 @@ def rendered(figure: Figure) -> Figure:
     """With everything where it comes to lie."""
     FigureCanvasAgg(figure).draw()
     return figure
+
+
+class Drawn:
+    """Draws and lays out pictures, one for each case of a table of arguments; each case once."""
+
+    def __init__(self, draw: Callable[..., Figure], cases: Mapping[str, tuple[Any, ...]]) -> None:
+        self.draw, self.cases, self._kept = draw, cases, dict[str, Figure]()
+
+    def anew(self, case: str) -> Figure:
+        """Return it drawn again, for what changes a figure, or is drawn in another look."""
+        return self.draw(*self.cases[case])
+
+    def __call__(self, case: str) -> Figure:
+        if case not in self._kept:
+            self._kept[case] = rendered(self.anew(case))
+        return self._kept[case]
 
 
 def texts_of(figure: Figure) -> list[Text]:

@@ -1,8 +1,6 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
-import itertools
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,15 +8,14 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgba
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import look
-from cprsim.figures.cells import phase, points, robust
+from cprsim.figures.cells import phase, robust
 from cprsim.figures.style import SYSTEM_COLOURS, paler, policy_colours
-from tests.figures.answers import LEVERS, WITHIN
-from tests.figures.reading import heading, key, labels, notes, rendered
+from tests.figures.reading import Drawn, heading, key, labels, notes
+from tests.figures.tables import grid
 
 HOUR = 3600.0
 SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
@@ -40,19 +37,13 @@ NOTHING = {
 NONE, FAILED = (row("") | NOTHING | {"verdict": verdict} for verdict in ("none", "failed"))
 
 
-def grid(x: list[Any], y: list[Any], cells: list[dict[str, Any]]) -> pd.DataFrame:
+def a_map(x: list[Any], y: list[Any], cells: list[dict[str, Any]]) -> pd.DataFrame:
     """Cells in the order of x, then y."""
-    pairs = itertools.product(x, y)
-    return pd.DataFrame(
-        [
-            {"failures.mean_s": mean, "costs.save_s": save, **cell}
-            for (mean, save), cell in zip(pairs, cells, strict=True)
-        ]
-    )
+    return grid(**{"failures.mean_s": x, "costs.save_s": y}).join(pd.DataFrame(cells))
 
 
 DECADES = [HOUR, 10 * HOUR, 100 * HOUR]
-SQUARE = grid(
+SQUARE = a_map(
     DECADES,
     [60.0, 120.0, 180.0],
     [row("full"), row("partial", "cpr", "full"), row("cpr"), NONE, FAILED, row("full", "partial"),
@@ -65,7 +56,7 @@ PHASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
     "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
     "one row of two keys": (SQUARE[::3], MTBF | SAVE, "$x$", ""),
     "many": (
-        grid([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
+        a_map([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
         MTBF | SAVE, "Many", "",
     ),
     "scattered": (
@@ -80,11 +71,7 @@ PHASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
 }  # fmt: skip
 
 
-@cache
-def drawn_phase(case: str) -> Figure:
-    table, axes, title, among = PHASES[case]
-    figure = phase(table, axes, SYSTEMS, title, among)
-    return rendered(figure)
+drawn_phase = Drawn(lambda table, axes, *more: phase(table, axes, SYSTEMS, *more), PHASES)
 
 
 def cells(axes: Axes) -> np.ndarray:
@@ -161,7 +148,7 @@ def test_values_are_in_order_at_even_distances_and_written_as_people_do():
     ],
 )
 def test_the_finding_tells_no_more_than_is_known(cells, to_do, told):
-    table = grid([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
+    table = a_map([HOUR * (1 + i) for i in range(len(cells))], [60.0], cells)
     figure = phase(table, MTBF, SYSTEMS, to_do=to_do)
     finding, *more = told.strip().split("\n")
     assert heading(figure) == finding
@@ -232,18 +219,35 @@ def test_what_is_no_map_is_refused(table, axes, fault):
 # --- How the choice holds in perturbed scenarios --------------------------------------------------
 
 
+WITHIN = 0.001
+
+
+def world(factor: float, loses: float = 0.0, **changed: Any) -> dict[str, Any]:
+    """A row of `Robustness.table` in which `a` is the best, unless that is changed."""
+    row = {"factor": factor, "value": f"{20 * factor:g} h", "least": "a", "loses": loses}
+    row |= {"keeps": True, "sure": True} | changed
+    row |= {"loses_low": 0.9 * row["loses"], "loses_high": 1.1 * row["loses"]}
+    return row | {"holds": row["keeps"] and row["loses"] <= WITHIN}
+
+
+LEVERS = pd.DataFrame(
+    [
+        {"lever": "MTBF"} | world(0.25, -0.01, least="b", keeps=False),
+        {"lever": "MTBF"} | world(0.5, 0.002, least="b"),
+        {"lever": "MTBF"} | world(1.0),
+        {"lever": "MTBF"} | world(4.0),
+        {"lever": "parameter servers"} | world(0.25, math.nan, least="c", keeps=False),
+        {"lever": "parameter servers"} | world(1.0),
+    ]
+)
 CHOSEN = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
 CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in CHOSEN.values())
-ROBUST: dict[str, pd.DataFrame] = {
-    "all": LEVERS,
-    "one row": LEVERS.iloc[2:3],
-    "no best": LEVERS.iloc[4:5].assign(least=""),
+ROBUST = {
+    "all": (LEVERS,),
+    "one row": (LEVERS.iloc[2:3],),
+    "no best": (LEVERS.iloc[4:5].assign(least=""),),
 }
-
-
-@cache
-def drawn_robust(case: str) -> Figure:
-    return rendered(robust(ROBUST[case], "a", WITHIN, CHOSEN, "A title"))
+drawn_robust = Drawn(lambda table: robust(table, "a", WITHIN, CHOSEN, "A title"), ROBUST)
 
 
 def test_points_are_of_what_losses_are_shares_of():
@@ -287,24 +291,3 @@ def test_what_is_lost_is_written_or_why_it_is_not_known():
     }
     unsure = robust(LEVERS.iloc[2:3].assign(sure=False), "a", WITHIN, CHOSEN)
     assert [text.get_text() for text in unsure.axes[0].texts][1] == "0 pt?"
-
-
-def test_it_is_drawn_on_axes_of_the_users():
-    axes = Figure().subplots()
-    assert robust(LEVERS, "a", WITHIN, CHOSEN, ax=axes) is axes.figure
-    assert len(axes.patches) == len(LEVERS)
-
-
-@pytest.mark.parametrize(
-    ("loss", "text"),
-    [
-        (0.0, "0 pt"),
-        (1e-12, "0 pt"),
-        (0.00005, "<0.01 pt"),
-        (0.00067, "0.067 pt"),
-        (0.0129, "1.3 pt"),
-        (0.4, "40 pt"),
-    ],
-)
-def test_points(loss, text):
-    assert points(loss) == text

@@ -1,18 +1,15 @@
 """What a log shows beside its durations. Oracles: Kaplan-Meier, counts by hand, the renderer."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import cprsim
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import NodeFailures, node_failures, worst_share
 from cprsim.figures import look
 from cprsim.survival.kaplan_meier import KaplanMeier
-from tests.figures.reading import boxes_apart, rendered, words
+from tests.figures.reading import Drawn, boxes_apart, rendered, words
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 NAMES = ("GPU", "NIC", "A cause that nobody would ever write down in so many words", "Fan", None)
@@ -57,10 +54,7 @@ PANELS = {
 }
 
 
-@cache
-def drawn(case: str) -> Figure:
-    figure = cprsim.fit(log_of(**LOGS[case])).figure()
-    return rendered(figure)
+drawn = Drawn(lambda keys: cprsim.fit(log_of(**keys)).figure(), {k: (v,) for k, v in LOGS.items()})
 
 
 def panels(case: str) -> list[Axes]:

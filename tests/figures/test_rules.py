@@ -1,36 +1,21 @@
-"""What holds for every picture: finding, ticks, units, colours. Oracles: boxes, matrices."""
+"""What holds for every picture: texts, ticks, units, looks. Oracle: the boxes of the renderer."""
 
 import itertools
 import re
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
-from cprsim.contract.registry import systems
 from cprsim.errors import UsageError
-from cprsim.figures import look, save_bytes, without_words
-from cprsim.figures.answer import answer
+from cprsim.figures import FORMATS, look, save_bytes, without_words
 from cprsim.figures.bars import breakdown, breakdown_finding, failures_by_cause, fleet_breakdown
-from cprsim.figures.log_page import log_page
-from cprsim.figures.style import (
-    CAUSE_COLOURS,
-    LEARNING_COLOUR,
-    SYSTEM_COLOURS,
-    SYSTEM_MARKERS,
-    TRAINING_COLOUR,
-    policy_colours,
-)
-from cprsim.figures.texts import wrapped
+from cprsim.figures.texts import YEAR_S
 from cprsim.report.gallery.registry import PICTURES, picture
-from cprsim.survival.fitted_laws import fit_all
-from cprsim.survival.sample import Sample
 from tests.figures import (
     test_answer,
     test_bars,
@@ -40,8 +25,7 @@ from tests.figures import (
     test_measured,
     test_survival,
 )
-from tests.figures.answers import CASES as ANSWERS
-from tests.figures.reading import boxes_apart, heading, labels, notes, rendered, words
+from tests.figures.reading import Drawn, boxes_apart, heading, labels, notes, rendered, words
 from tests.tiers import one_of_each
 
 FLEET = pd.DataFrame(
@@ -74,82 +58,117 @@ CAUSES = pd.DataFrame(
 )
 
 
-def shown(name: str) -> Figure:
-    """A picture of the gallery of what is shipped, which is quick for a table."""
-    return picture(name).figure()
-
-
+#: Pictures of tables of their own, and those of the gallery of what is shipped.
+drawn_alone = Drawn(
+    lambda draw, *case: draw(*case),
+    {
+        "fleet": (fleet_breakdown, FLEET, "A fleet"),
+        "causes": (failures_by_cause, CAUSES, "A job"),
+        "outlier": (breakdown, OUTLIER, "A job with an outlier"),
+    },
+)
+shown = Drawn(
+    lambda name: picture(name).figure(),
+    {name: (name,) for name in ("pls-accuracy", "policy-accuracy", "predicted-measured")},
+)
 #: Each picture of the gallery, of a small table.
-DRAWN: dict[str, Callable[[], Figure]] = {
-    "survival": partial(test_survival.drawn, "ten"),
-    "mtbf-scaling": partial(test_measured.drawn_mtbf, "doublings"),
-    "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
-    "policy-breakdown": partial(test_bars.drawn_bars, "three"),
-    "failure-causes": lambda: failures_by_cause(CAUSES, "A job"),
-    "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
-    "ett-ladder": partial(test_bars.drawn_ladder, "three"),
-    "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
-    "pareto": partial(test_answer.drawn_pareto, "all"),
-    "robust": partial(test_cells.drawn_robust, "all"),
-    "scaling": partial(test_curves.drawn, "scaling"),
-    "sensitivity": partial(test_curves.drawn, "sensitivity"),
-    "interval": partial(test_curves.drawn, "interval"),
-    "tradeoff": partial(test_curves.drawn, "tradeoff"),
-    "rows": partial(test_measured.drawn_rows, "2 skews"),
-    "phase": partial(test_cells.drawn_phase, "square"),
-    "ecrm-overhead": partial(test_curves.drawn, "ecrm-overhead"),
-    "ecrm-recovery": partial(test_curves.drawn, "ecrm-recovery"),
-    "pls-accuracy": partial(shown, "pls-accuracy"),
-    "policy-accuracy": partial(shown, "policy-accuracy"),
-    "predicted-measured": partial(shown, "predicted-measured"),
+DRAWN: dict[str, tuple[Drawn, str]] = {
+    "survival": (test_survival.drawn, "ten"),
+    "mtbf-scaling": (test_measured.drawn_mtbf, "doublings"),
+    "fleet-breakdown": (drawn_alone, "fleet"),
+    "policy-breakdown": (test_bars.drawn_bars, "three"),
+    "failure-causes": (drawn_alone, "causes"),
+    "production": (drawn_alone, "outlier"),
+    "ett-ladder": (test_bars.drawn_ladder, "three"),
+    "answer": (test_answer.drawn_answer, "all"),
+    "pareto": (test_answer.drawn_pareto, "all"),
+    "robust": (test_cells.drawn_robust, "all"),
+    "rows": (test_measured.drawn_rows, "2 skews"),
+    "phase": (test_cells.drawn_phase, "square"),
+    **{
+        name: (test_curves.drawn, name)
+        for name in (
+            *("scaling", "sensitivity", "interval", "tradeoff", "ecrm-overhead", "ecrm-recovery"),
+        )
+    },
+    **{name: (shown, name) for name in shown.cases},
 }
+#: What a unit in a label of a tick, or of an axis, is in the base unit.
+UNITS = {"%": 0.01, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "GB": 1.0}
+UNITS |= dict.fromkeys(("y", "year", "years"), YEAR_S)
+SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 #: In the texts beside an axis whose ticks are bare numbers: a unit, or what is counted.
 UNIT = re.compile(
     r"%|\bpoints\b|(^|[ ,(])(s|min|h|d|years|USD)\b|nodes|servers|failures|samples|AUC|age|law"
 )
 
 
-@cache
 def drawn(name: str) -> Figure:
-    figure = DRAWN[name]()
-    return rendered(figure)
+    draw, case = DRAWN[name]
+    return draw(case)
 
 
 def anew(name: str) -> Figure:
     """Drawn again: what others look at is kept as it was drawn, and saving moves its parts."""
-    draw = DRAWN[name]
-    if not isinstance(draw, partial):
-        return draw()
-    figure: Figure = getattr(draw.func, "__wrapped__", draw.func)(*draw.args)
-    return figure
+    draw, case = DRAWN[name]
+    return draw.anew(case)
 
 
 def test_every_picture_is_looked_at():
     assert DRAWN.keys() == PICTURES.keys()
 
 
-#: What draws made-up tables, and their names.
-CASES = {
-    test_answer.drawn_answer: ANSWERS,
-    test_answer.drawn_pareto: ANSWERS,
-    test_bars.drawn_bars: test_bars.BARS,
-    test_bars.drawn_ladder: test_bars.LADDERS,
-    test_cells.drawn_phase: test_cells.PHASES,
-    test_cells.drawn_robust: test_cells.ROBUST,
-    test_curves.drawn: test_curves.DRAWN,
-    test_log_page.drawn: test_log_page.LOGS,
-    test_measured.drawn_mtbf: test_measured.MTBFS,
-    test_measured.drawn_rows: test_measured.ROWS,
-    test_survival.drawn: test_survival.SAMPLES,
-}
-
-
-@pytest.mark.parametrize(
+each_drawn = pytest.mark.parametrize(
     ("draw", "case"),
-    [(draw, case) for draw, cases in ({drawn: DRAWN} | CASES).items() for case in cases],
+    [
+        pytest.param(draw, case, id=f"{name}: {case}")
+        for name, draw in {
+            "alone": drawn_alone,
+            "shown": shown,
+            "answer": test_answer.drawn_answer,
+            "pareto": test_answer.drawn_pareto,
+            "bars": test_bars.drawn_bars,
+            "ladder": test_bars.drawn_ladder,
+            "phase": test_cells.drawn_phase,
+            "robust": test_cells.drawn_robust,
+            "curves": test_curves.drawn,
+            "log page": test_log_page.drawn,
+            "mtbf": test_measured.drawn_mtbf,
+            "rows": test_measured.drawn_rows,
+            "survival": test_survival.drawn,
+        }.items()
+        for case in draw.cases
+    ],
 )
+
+
+@each_drawn
 def test_no_text_is_cut_too_small_or_covers_another(draw, case):
     boxes_apart(draw(case))
+
+
+def number_in(label: str, factor: float) -> float | None:
+    """Return what the label of a tick says, in base units; `factor`: of numbers without a unit."""
+    text = re.sub("(^|×)10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", "e", label.replace(",", "")).translate(SUPERSCRIPTS)
+    value, _, unit = (f"1{text}" if text.startswith("e") else text).partition(" ")
+    is_number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", value) and unit in {"", *UNITS}
+    return float(value) * UNITS.get(unit, factor) if is_number else None
+
+
+@each_drawn
+def test_ticks_stand_where_they_say(draw, case):
+    """Names of categories, and fractions such as 1/8, say no number."""
+    if draw is test_cells.drawn_phase:
+        return
+    for axes in (each for each in draw(case).axes if each.axison):
+        for axis in (axes.xaxis, axes.yaxis):
+            unit = re.search(r"(, |per )(ms|s|min|h|d|years?)$", axis.get_label().get_text())
+            factor = 1.0 if unit is None else UNITS[unit[2]]
+            factor = 1 / factor if unit is not None and unit[1] == "per " else factor
+            said = [number_in(each, factor) for each in labels(axis)]
+            if said and None not in said:
+                assert axis.get_majorticklocs().tolist() == pytest.approx(said, abs=1e-12)
+                assert len(said) >= 2 or "one" in case
 
 
 @cache
@@ -190,9 +209,15 @@ def test_what_the_user_has_set_wins(name):
     assert families <= {"monospace"}
 
 
+@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", one_of_each(("policy-breakdown", "phase", "tradeoff"), DRAWN))
-def test_the_same_table_gives_the_same_bytes(name):
-    assert save_bytes(anew(name), "svg") == save_bytes(anew(name), "svg")
+def test_the_same_table_gives_the_same_bytes(name, format, monkeypatch):
+    # Matplotlib takes this for the time, so that a date in a file would show.
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    first = save_bytes(anew(name), format)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    assert save_bytes(anew(name), format) == first
+    assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[format])
 
 
 def test_sizes_of_text_follow_the_users():
@@ -276,115 +301,3 @@ def test_what_is_found_is_true_of_the_intervals():
         "No policy is clearly the least of a and b; c loses 9.00 % of the time"
     )
     assert breakdown_finding(apart.iloc[:1]) == "full loses 8.40 % of the time"
-
-
-def test_a_law_that_is_far_off_is_no_good_fit():
-    def title(durations):
-        sample = Sample.complete(durations)
-        return heading(log_page(sample, fit_all(sample), "log"))
-
-    rng = np.random.default_rng(5)
-    near = rng.gamma(2.0, 3600.0, 400)
-    # No law of one hump has two thirds within two seconds and the others at a day.
-    far = np.concatenate([rng.uniform(1, 2, 400), rng.uniform(86000, 87000, 200)])
-    assert re.fullmatch(r"\w+ fits best by AIC: up to [\d.]+ % off the log", title(near))
-    assert title(far).startswith("No law is within 10.0 % of the log; ")
-
-
-def test_a_law_that_is_taken_for_being_near_is_not_called_the_best_by_aic():
-    sample = Sample.complete(np.random.default_rng(5).gamma(2.0, 3600.0, 400))
-    best, *others = fit_all(sample)
-    figure = log_page(sample, [others[0], best, *others[1:]], "log")
-    law = others[0].law.distribution.capitalize()
-
-    assert heading(figure).startswith(f"{law} is taken, though not best by AIC: up to ")
-
-
-def test_no_line_breaks_within_a_number():
-    text = "loses 12.5 % of 1,024 h " * 4
-    for letters in range(12, 40):
-        found = [line.replace("\u00a0", " ") for line in wrapped(text, letters).split("\n")]
-        assert " ".join(found) == text.strip()
-        assert not any(line.startswith(("%", "h")) for line in found)
-
-
-# Ottosson, "A perceptual color space for image processing" (2020).
-TO_CONES = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-TO_LAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-# Machado, Oliveira, Fernandes, IEEE TVCG 15(6) (2009), severity 1: red or green is missing.
-EYES = {
-    "all colours": np.eye(3),
-    "no red": np.array(
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ]
-    ),
-    "no green": np.array(
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ]
-    ),
-}
-
-
-def linear(colour: str) -> np.ndarray:
-    rgb = np.array(to_rgb(colour))
-    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-
-
-def apart(one: str, other: str, eyes: str) -> float:
-    """In Oklab, as these eyes see them; 0.02 is what one just sees."""
-    seen = (np.clip(EYES[eyes] @ linear(each), 0, 1) for each in (one, other))
-    a, b = (TO_LAB @ np.cbrt(TO_CONES @ each) for each in seen)
-    return float(np.linalg.norm(a - b))
-
-
-@pytest.mark.parametrize(
-    ("eyes", "least"), [("all colours", 0.09), ("no red", 0.045), ("no green", 0.045)]
-)
-def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(eyes, least):
-    others = [*CAUSE_COLOURS.values(), TRAINING_COLOUR, LEARNING_COLOUR]
-    for system, colour in SYSTEM_COLOURS.items():
-        for other in others:
-            assert apart(colour, other, eyes) >= least, (system, other)
-    for one, other in itertools.combinations(SYSTEM_COLOURS, 2):
-        assert apart(SYSTEM_COLOURS[one], SYSTEM_COLOURS[other], eyes) >= least, (one, other)
-
-
-def test_systems_can_be_seen_on_light_and_dark_pages():
-    for system, colour in SYSTEM_COLOURS.items():
-        if system != "full":  # is drawn in ink, which turns with the page
-            luminance = float(linear(colour) @ [0.2126, 0.7152, 0.0722])
-            assert 1.05 / (luminance + 0.05) > 2.5, system
-            assert (luminance + 0.05) / (0.0091 + 0.05) > 2.5, system
-
-
-def test_every_system_has_a_colour_and_a_marker_of_its_own():
-    shipped = {name for name in systems() if not name.startswith("test")}
-    assert shipped <= SYSTEM_COLOURS.keys() == SYSTEM_MARKERS.keys()
-    assert len({*SYSTEM_MARKERS.values()}) == len(SYSTEM_MARKERS)
-
-
-def test_a_policy_has_its_systems_colour_and_a_second_one_a_paler():
-    found = policy_colours({"a": "ecrm", "mine": "cpr-vanilla", "b": "ecrm", "x": "foreign"})
-    assert found["a"] == SYSTEM_COLOURS["ecrm"]
-    assert found["mine"] == SYSTEM_COLOURS["cpr-vanilla"]
-    assert found["x"] == LEARNING_COLOUR
-    assert len({*found.values()}) == 4
-    assert all(apart(found["b"], each, "all colours") > 0.04 for each in CAUSE_COLOURS.values())

@@ -136,7 +136,7 @@ def test_background_tasks_have_lanes_of_their_own(tmp_path: Any) -> None:
 def test_runs_under_several_policies_share_one_axis(failures: int) -> None:
     scenario = job(failures)
     histories: list[History] = [record(scenario, name) for name in POLICIES]
-    axes, texts = drawn(timelines(histories, "Two days"))
+    axes, texts = drawn(timelines(histories))
     words = said_in(texts)
 
     assert axes.get_xlim()[1] == max(each.ledger.wall for each in histories)

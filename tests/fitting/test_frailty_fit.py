@@ -16,28 +16,21 @@ from cprsim.failures.logs.outages import merged
 from cprsim.failures.logs.views import histories
 from cprsim.fitting.frailty_fit import simulated
 from cprsim.fitting.log_fit import LogFit
-from cprsim.scenario import Scenario
 from cprsim.sim.cursor import cursor_of
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
-from tests.survival.cases import LANL, SHARED, needs_lanl
+from tests.failures.logs_by_hand import log_of
+from tests.failures.played import job_of
+from tests.survival.cases import LANL, STEPFUN, needs_lanl, needs_stepfun
 
-STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
-needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 SERVERS = 215  #: of which the trace has those that failed; its SOURCE.md says so
 HOUR_S = 3600.0
 
 
 def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     """The failures of one job by a scenario, nodes back at once, as its log would have them."""
-    scenario = Scenario(
-        job={"useful_time": "1000 h"},
-        cluster={"trainers": 1, "parameter_servers": nodes - 1},
-        costs={"save": "1 min", "load": "1 min", "reschedule": "1 min"},
-        failures={"per": "node"} | failures,
-        policies={"full": {"system": "full"}},
-    )
+    scenario = job_of({"per": "node"} | failures, nodes - 1, 1)
     timeline = scenario.failure_model.timeline(7, 0)
     cursor, times, struck = cursor_of(timeline), [], []
     while cursor.next_s < span_s:
@@ -94,14 +87,7 @@ def test_few_nodes_or_failures_tell_nothing():
 
 def test_histories_by_hand():
     """Node 0 down 10 to 14, 13 to 15 and 40 to 50; node 1 from 0 on, for 5; node 2 never."""
-    log = FailureLog(
-        np.array([0.0, 10.0, 13.0, 40.0]),
-        np.array([1, 0, 0, 0]),
-        0.0,
-        100.0,
-        population=3,
-        repaired_s=np.array([5.0, 14.0, 15.0, 50.0]),
-    )
+    log = log_of([0, 10, 13, 40], [1, 0, 0, 0], [5, 14, 15, 50], 100.0, population=3)
 
     found = histories(log, np.ones(4, bool), 3)
     elsewise = histories(log, np.array([True, False, True, False]), 3)

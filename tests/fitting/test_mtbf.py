@@ -3,16 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.log import FailureLog
+from cprsim.errors import UsageError
 from cprsim.failures.logs.traces import read_lanl
 from cprsim.fitting.mtbf import independent_s, measured_mtbf
+from tests.failures.logs_by_hand import log_of
 from tests.survival.cases import HOUR, LANL, needs_lanl
-
-
-def log_of(times, nodes, population) -> FailureLog:
-    times_s = np.asarray(times, float)
-    return FailureLog(times_s, np.asarray(nodes), 0.0, float(times_s[-1]), None, population)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +27,7 @@ def test_the_independent_model_at_its_ends():
 def test_nodes_that_fail_at_a_constant_rate_scale_linearly():
     rng = np.random.default_rng(0)
     times = np.cumsum(rng.exponential(1000.0, 5000))
-    log = log_of(times, rng.integers(32, size=5000), 32)
+    log = log_of(times, rng.integers(32, size=5000), span=times[-1], population=32)
 
     rows = [*measured_mtbf(log).itertuples()]
 
@@ -53,7 +48,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.exponential(1.0, 600))
-        (row,) = measured_mtbf(log_of(times, np.zeros(600, int), 1), [1]).itertuples()
+        (row,) = measured_mtbf(log_of(times, span=times[-1]), [1]).itertuples()
         held += row.low_s <= 1.0 <= row.high_s
 
     assert held >= 200 * (0.95 - 3 * 0.0155)
@@ -62,7 +57,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says():
 def test_bursts_make_large_jobs_fail_less_often_than_in_proportion():
     """Two nodes that always fail together: a job on both fails as often as one of them."""
     times = np.repeat(np.arange(1.0, 41.0), 2)
-    log = log_of(times, [0, 1] * 40, 2)
+    log = log_of(times, [0, 1] * 40, span=40.0, population=2)
 
     one, two = measured_mtbf(log).itertuples()
 
@@ -71,7 +66,7 @@ def test_bursts_make_large_jobs_fail_less_often_than_in_proportion():
 
 
 def test_sizes_may_be_given():
-    log = log_of([1.0, 2.0, 3.0], [0, 1, 2], 10)
+    log = log_of([1, 2, 3], [0, 1, 2], span=3.0, population=10)
 
     assert measured_mtbf(log, [3, 10]).nodes.tolist() == [3, 10]
     with pytest.raises(UsageError, match="nodes is 11; the system has 10, so take 1 to 10"):
@@ -80,19 +75,9 @@ def test_sizes_may_be_given():
 
 def test_a_job_that_may_never_fail_has_no_upper_end():
     """Of two failures chance says little."""
-    (row,) = measured_mtbf(log_of([1.0, 20.0], [0, 0], 1)).itertuples()
+    (row,) = measured_mtbf(log_of([1, 20], span=20.0, population=1)).itertuples()
 
     assert row.high_s == math.inf
-
-
-def test_failures_at_one_instant_have_no_rate():
-    log = FailureLog(np.ones(3), np.arange(3), 1.0, 0.0)
-
-    with pytest.raises(LogError) as caught:
-        measured_mtbf(log)
-    assert str(caught.value) == (
-        "the failures all strike at one instant: there is no time between them"
-    )
 
 
 @needs_lanl

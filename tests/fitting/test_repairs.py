@@ -16,6 +16,7 @@ from cprsim.failures.logs.views import histories
 from cprsim.fitting.repairs import repair_fit
 from cprsim.job.delays import Delay, mean_s
 from cprsim.survival.kaplan_meier import KaplanMeier
+from tests.failures.logs_by_hand import log_of
 from tests.survival.cases import LANL, needs_lanl
 
 HOUR_S = 3600.0
@@ -26,16 +27,6 @@ def repair_of(keys: dict[str, object]) -> Delay:
     found = FailureCause(name="any", share=1.0, repair=keys).repair
     assert found is not None
     return found
-
-
-def log_of(times: list[float], nodes: list[int], repaired: list[float], until: float) -> FailureLog:
-    return FailureLog(
-        times_s=np.array(times),
-        nodes=np.array(nodes),
-        start_s=0.0,
-        span_s=until,
-        repaired_s=np.array(repaired),
-    )
 
 
 def told(found: RepairTimes) -> list[tuple[float, bool]]:
@@ -83,7 +74,7 @@ def test_an_end_that_is_unknown_leaves_a_node_down_as_long_as_others_say(
 
 
 def test_a_log_without_repairs_or_without_one_that_took_time_tells_nothing():
-    plain = FailureLog(np.array([1.0, 2.0]), np.array([0, 1]), 0.0, 3.0)
+    plain = log_of([1, 2], [0, 1], span=3.0)
     assert repair_fit(plain) is None
     assert repair_fit(log_of([1.0, 2.0], [0, 1], [1.0, math.nan], 3.0)) is None
 

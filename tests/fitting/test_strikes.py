@@ -20,15 +20,10 @@ from cprsim.fitting.strikes import (
     strikes_of_job,
 )
 from cprsim.job.severity import Severity
+from tests.failures.played import job_of
 from tests.failures.test_replay import of_late_nodes
 
 HOUR = 3600.0
-JOB: dict[str, Any] = {
-    "job": {"useful_time": "1 d"},
-    "cluster": {"parameter_servers": 40, "trainers": 40},
-    "costs": {"save": "1 min", "load": "1 min"},
-    "policies": {"full": {"system": "full", "interval": "1 h"}},
-}
 
 
 def log_of(groups: list[tuple[int, str | None, Severity]], nodes: int = 40) -> FailureLog:
@@ -103,13 +98,7 @@ def test_the_block_keeps_the_mean_number_of_nodes(tmp_path: Path) -> None:
     assert {each["name"]: each["share"] for each in keys["causes"]} == pytest.approx(
         {"1 node": 0.8, "2 nodes": 0.13, "4 nodes": 0.07}
     )
-    model = cprsim.Scenario(
-        job={"useful_time": "30 d"},
-        cluster={"parameter_servers": 40},
-        costs={"save": "1 min", "load": "1 min"},
-        failures=keys,
-        policies={"partial": {"system": "partial", "interval": "1 d"}},
-    ).failure_model
+    model = job_of(keys, 40, 0).failure_model
     assert model.mean_hit.servers == pytest.approx(mean_nodes(fitted.strikes))
     assert model.mean_hit.servers == pytest.approx(0.8 + 0.26 + 0.28)
 
@@ -212,7 +201,7 @@ def test_keys_say_what_is_struck(
         keys,
         graded(keys, {"process": 1.0, "node": 1.0}) if "severity" not in keys else keys,
     ):
-        cprsim.Scenario(**JOB, failures=law | told)
+        job_of(law | told, 40, 40)
 
 
 def test_lives_of_nodes_say_themselves_what_is_struck() -> None:

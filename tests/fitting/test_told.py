@@ -12,17 +12,16 @@ import pytest
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.failures.logs.log import FailureLog, Rows
+from cprsim.failures.logs.log import FailureLog
 from cprsim.fitting.log_notes import left_out_lines
 from cprsim.fitting.repairs import planned_document, planned_note, repair_fit
 from cprsim.job.delays import mean_s
 from cprsim.runs.cautions import not_given
 from tests.failures.generated_logs import WRITERS, drawn
-from tests.survival.cases import LANL
+from tests.failures.logs_by_hand import log_of
+from tests.survival.cases import STEPFUN, needs_stepfun
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
-STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
-needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -139,14 +138,8 @@ def test_a_job_that_says_how_long_it_waits_gets_no_repairs(tmp_path, capsys):
 def test_outages_by_cause_by_hand():
     """The first failure of an outage gives its cause; one goes on when the watch ends."""
     nan = math.nan
-    log = FailureLog(
-        np.array([0, 1, 10, 20, 30]) * HOUR_S,
-        np.array([0, 0, 1, 2, 3]),
-        0.0,
-        40 * HOUR_S,
-        repaired_s=np.array([2, 5, 11, nan, 33]) * HOUR_S,
-        causes=("a", "b", "b", "b", "b"),
-    )
+    times, ends = (np.array(each) * HOUR_S for each in ([0, 1, 10, 20, 30], [2, 5, 11, nan, 33]))
+    log = log_of(times, [0, 0, 1, 2, 3], ends, 40 * HOUR_S, causes=("a", "b", "b", "b", "b"))
     found = repair_fit(log)
     # Of b: 1 h, 3 h, and 20 h that go on; the mean up to there is (1 + 3 + 20) / 3.
     assert by_cause(found) == [
@@ -252,9 +245,7 @@ def test_planned_outages_are_told_beside_the_repairs():
 
 
 def test_planned_outages_that_nobody_saw_end_are_counted():
-    log = FailureLog(
-        np.array([1.0]), np.array([0]), 0.0, 2.0, repaired_s=np.array([math.nan]), until_s=9.0
-    )
+    log = log_of([1], repaired=[math.nan], span=2.0, until_s=9.0)
     assert planned_note(log) == "Planned: 1 outage of nodes; left out of the failures."
     assert planned_document(log) == {"n": 1, "median_s": None, "mean_s": None}
 
@@ -270,7 +261,8 @@ def test_the_lines_of_what_was_left_out():
         "durations of 0 s": 3,
         "outages of 0 s": 1,
     }
-    assert left_out_lines(Rows("rows", 7917, 2478), left_out) == [
+    log = log_of([0], rows=("rows", 7917), dropped={"rows of other systems": 5439})
+    assert left_out_lines(log, left_out) == [
         "Read 7,917 rows, kept 2,466. Left out:",
         "  5,439 rows of other systems (--system)",
         "     12 failures outside the window (--window)",
@@ -278,9 +270,10 @@ def test_the_lines_of_what_was_left_out():
         "      3 durations of 0 s (--ties keep)",
         "      1 outages of 0 s",
     ]
-    assert left_out_lines(Rows("events", 8, 8), {}) == ["Read 8 events, kept all of them."]
-    assert left_out_lines(None, {"durations of 0 s": 1})[0] == "Left out:"
-    assert left_out_lines(None, {}) == []
+    whole, never_a_file = log_of([0], rows=("events", 8)), log_of([0])
+    assert left_out_lines(whole, {}) == ["Read 8 events, kept all of them."]
+    assert left_out_lines(never_a_file, {"durations of 0 s": 1})[0] == "Left out:"
+    assert left_out_lines(never_a_file, {}) == []
 
 
 @pytest.mark.parametrize("reader", WRITERS)
@@ -321,13 +314,7 @@ def test_more_nodes_are_no_trend_of_a_node() -> None:
         (node, came + np.cumsum(rng.exponential(1e6, 200))) for node, came in enumerate(came_s)
     ]
     found = sorted((at, node) for node, times in lives for at in times if at < end_s)
-    log = FailureLog(
-        np.array([at for at, _ in found]),
-        np.array([node for _, node in found]),
-        0.0,
-        end_s,
-        came_s=came_s,
-        left_s=np.full(40, end_s),
-    )
+    times, nodes = zip(*found, strict=True)
+    log = log_of(times, nodes, span=end_s, came_s=came_s, left_s=np.full(40, end_s))
     assert cprsim.fit(log).trend.z > 3
     assert abs(cprsim.fit(log, view="uptime").trend.z) < 3

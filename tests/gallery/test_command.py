@@ -48,9 +48,6 @@ def test_without_a_file_it_is_named_after_the_picture(
     assert [path.name for path in tmp_path.iterdir()] == ["ecrm-overhead.png"]
 
 
-#: A picture that needs no scenario.
-
-
 def test_what_is_shown_by_default_is_there() -> None:
     for each in PICTURES.values():
         assert each.takes == "nothing" or shipped(each.default).exists()
@@ -123,14 +120,3 @@ def test_a_style_is_a_file_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
         background = re.search(r'id="patch_1">\s*<path[^>]*>', Path("it.svg").read_text())
         fill = re.search(r"fill: (#\w+)", background[0])
         assert (fill[1] if fill else "#000000") == colour
-
-
-def test_a_policy_that_is_not_in_the_scenario_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    kaggle = str(shipped("criteo-kaggle.toml"))
-    assert _main(["figure", "scaling", kaggle, "--policy", "ful"]) == 2
-    assert capsys.readouterr().err == (
-        "cprsim: policy 'ful': the scenario has none of that name; did you mean 'full'?\n"
-    )

@@ -9,6 +9,7 @@ from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
 from cprsim.report.gallery import tables
 from cprsim.report.gallery.levers import load_levers
+from cprsim.report.gallery.picture import PictureSource
 from cprsim.report.gallery.registry import picture
 from tools.reproduction import ladder as published
 
@@ -61,7 +62,7 @@ def write(tmp_path: Path) -> Write:
 def test_levers_by_hand(write: Write) -> None:
     # 10 h of training; 9 saves of 10 min, then 1; a save at the last second is left out; or four
     # snapshots of 3 min. Causes are shares of the wall clock.
-    rows = tables.ladder(load_levers(write(LEVERS)), 2).rows.set_index(["way", "lever"])
+    rows = tables.ladder(PictureSource(write(LEVERS)), 2).rows.set_index(["way", "lever"])
     for way, lever, waits_min, ends_min in (
         ("together", "as it is", 90, 60),
         ("together", "publishing", 90, 30),

@@ -7,7 +7,6 @@ import pytest
 
 import cprsim
 from cprsim.basics.files import write_all
-from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import UsageError
 from cprsim.metrics import METRICS, PrometheusExporter, Reading, collected, observe, openmetrics
@@ -33,8 +32,13 @@ def scraped(text):
     }
 
 
-def test_prometheus_reads_every_metric_with_its_unit_and_labels():
+def exporter(read):
+    """An exporter of what `read` gives; skips the test where Prometheus' client is absent."""
     pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+    return PrometheusExporter(read)
+
+
+def test_prometheus_reads_every_metric_with_its_unit_and_labels():
     policy = ("policy", "cpr")
     expected = {("cprsim_time_seconds", (("cause", c), policy)): s for c, s in SECONDS.items()}
     expected |= {
@@ -45,39 +49,16 @@ def test_prometheus_reads_every_metric_with_its_unit_and_labels():
         ("cprsim_pls_ratio", (policy,)): 0.25,
         ("cprsim_saved_bytes_total", (policy,)): 4096,
     }
-    assert scraped(PrometheusExporter(lambda: READING).text()) == expected
+    assert scraped(exporter(lambda: READING).text()) == expected
 
 
 def test_prometheus_asks_anew_at_each_scrape():
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     steps = iter((1, 2))
-    exporter = PrometheusExporter(lambda: Reading({}, {"step": next(steps)}))
-    assert [scraped(exporter.text()) for _ in range(2)] == [
+    found = exporter(lambda: Reading({}, {"step": next(steps)}))
+    assert [scraped(found.text()) for _ in range(2)] == [
         {("cprsim_step", ()): 1},
         {("cprsim_step", ()): 2},
     ]
-
-
-def test_opentelemetry_collects_the_same():
-    sdk = pytest.importorskip("opentelemetry.sdk.metrics", reason="needs cprsim[metrics]")
-    export = pytest.importorskip("opentelemetry.sdk.metrics.export")
-    reader = export.InMemoryMetricReader()
-    provider = sdk.MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
-    observe(lambda: READING, provider)
-    (resource,) = reader.get_metrics_data().resource_metrics
-    (scope,) = resource.scope_metrics
-    found = {
-        (metric.name, metric.unit, tuple(sorted(point.attributes.items()))): point.value
-        for metric in scope.metrics
-        for point in metric.data.data_points
-    }
-    provider.shutdown()
-    assert scope.scope.name == "cprsim"
-    assert found == {
-        (metric.opentelemetry, metric.unit, tuple(sorted(labels.items()))): value
-        for metric, labels, value in READING.measured()
-    }
-    assert found["cprsim.goodput", "1", (("policy", "cpr"),)] == 0.75
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +70,8 @@ def result():
 
 
 def test_a_simulated_run_is_told_as_prometheus_reads_it(result):
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
     readings = result.readings()
-    found = scraped(PrometheusExporter(lambda: readings).text())
+    found = scraped(exporter(lambda: readings).text())
     scenario = ("scenario", result.scenario.title)
     for policy in ("job", "cpr"):
         labels = ("policy", policy), scenario
@@ -149,29 +129,28 @@ def test_opentelemetrys_json_has_every_policy(result):
     (resource,) = json.loads(collected(lambda: told))["resource_metrics"]
     (scope,) = resource["scope_metrics"]
     found = {
-        (metric["name"], tuple(sorted(point["attributes"].items()))): point["value"]
+        (metric["name"], metric["unit"], tuple(sorted(point["attributes"].items()))): point["value"]
         for metric in scope["metrics"]
         for point in metric["data"]["data_points"]
     }
     assert resource["resource"]["attributes"] == {"service.name": "cprsim"}
+    assert scope["scope"]["name"] == "cprsim"
     assert found == {
-        (metric.opentelemetry, tuple(sorted(labels.items()))): pytest.approx(value)
+        (metric.opentelemetry, metric.unit, tuple(sorted(labels.items()))): pytest.approx(value)
         for metric, labels, value in told.measured()
     }
 
 
 @pytest.mark.slow
-def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
-    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+def test_the_folder_of_a_run_is_exported(result, tmp_path, called):
+    told = result.readings()
+    expected = scraped(exporter(lambda: told).text())
     run, out = tmp_path / "run", tmp_path / "run.prom"
     write_all(run, outputs.contents(result))
     asked = ["export", str(run), "--format", "prometheus"]
-    assert _main([*asked, "--out", str(out)]) == 0
-    capsys.readouterr()
-    found, told = scraped(out.read_text(encoding="utf-8")), result.readings()
-    assert found == pytest.approx(scraped(PrometheusExporter(lambda: told).text()))
-    assert _main([*asked, "--vocabulary", "ett"]) == 0
-    printed = capsys.readouterr().out
+    called(*asked, "--out", str(out))
+    assert scraped(out.read_text(encoding="utf-8")) == pytest.approx(expected)
+    printed = called(*asked, "--vocabulary", "ett").out
     assert {dict(labels)["cause"] for name, labels in scraped(printed) if "time" in name} == {
         *vocabulary("ett").terms
     }
@@ -207,13 +186,12 @@ def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
         ),
     ],
 )
-def test_what_can_not_be_exported_is_said_in_a_line(asked, said, tmp_path, monkeypatch, capsys):
+def test_what_can_not_be_exported_is_said_in_a_line(asked, said, tmp_path, monkeypatch, called):
     monkeypatch.chdir(tmp_path)
     for name in ("run/results.csv", "sweep/sweep.db"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).touch()
-    assert _main(["export", *asked]) == 2
-    assert capsys.readouterr() == ("", f"cprsim: {said}\n")
+    assert called("export", *asked, code=2) == ("", f"cprsim: {said}\n")
 
 
 @pytest.mark.parametrize(

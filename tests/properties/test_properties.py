@@ -26,7 +26,6 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording, assert_time_adds_up, change_future
 from tests.drawn import durations, scenarios
-from tests.drawn.numbers import from_zero
 from tests.properties.one_run import learning_lost
 from tests.tiers import examples
 
@@ -58,21 +57,6 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             if whole and scenario.policies[name].system not in ("accepted-loss", "partial-experts"):
                 most = busiest(scenario.cluster)
                 assert ledger.updates_lost <= most * ledger.pls * (1 + 1e-12)
-
-
-@given(scenarios(), seeds, from_zero(0.5), from_zero(0.5))
-def test_seconds_add_up_where_saves_and_loads_fail(
-    tables: dict[str, Any], seed: int, void: float, failed: float
-) -> None:
-    tables["storage"] = tables.get("storage", {}) | {"save_fails": void, "load_fails": failed}
-    scenario = Scenario(**tables)
-    found = everything(scenario, seed)
-    for row in found.reshape(-1, len(COLUMNS)):
-        assert_time_adds_up(Ledger(**dict(zip(COLUMNS, row, strict=True))))
-    # From scratch, and alone in the scenario.
-    for i, (name, policy) in enumerate(tables["policies"].items()):
-        alone = everything(Scenario(**tables | {"policies": {name: policy}}), seed)
-        assert alone.tobytes() == np.ascontiguousarray(found[:, i : i + 1]).tobytes()
 
 
 @given(scenarios(), seeds)
@@ -227,11 +211,6 @@ def test_a_scenario_survives_its_file(tables: dict[str, Any], seed: int) -> None
     assert everything(again, seed).tobytes() == everything(scenario, seed).tobytes()
 
 
-@given(durations(2.0, 1e5))
-def test_durations_are_within_their_bounds(text: str) -> None:
-    assert 2.0 * (1 - 1e-12) <= units.parse_duration(text) <= 1e5 * (1 + 1e-12)
-
-
 # --- More and less -------------------------------------------------------------------------------
 
 
@@ -270,7 +249,10 @@ def test_a_faster_store_never_makes_a_job_longer(tables: dict[str, Any], seed: i
     # one ahead loads no longer. That both are hit by the same failures takes `during_recovery`: a
     # long load that absorbs failures can be a blessing.
     slow = Scenario(**tables)
-    rates = {key: units.parse_rate(value) * 2 for key, value in tables["storage"].items()}
+    rates = {
+        key: units.parse(value, units.BYTES_PER_SECOND) * 2
+        for key, value in tables["storage"].items()
+    }
     fast = Scenario(**tables | {"storage": {key: f"{rate!r} B/s" for key, rate in rates.items()}})
     before, after = play(slow, "it", seed, 0), play(fast, "it", seed, 0)
     assert after.wall <= before.wall * (1 + 1e-12)

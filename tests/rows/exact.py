@@ -1,7 +1,7 @@
 """What saving by priority loses, played row by row with a tracker, as a trainer would use it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +19,60 @@ _CHUNK = 1 << 18
 _ONE = np.int32(1)
 
 
+def zipf_by_row(rows: int, exponent: float) -> Popularity:
+    """Zipf without classes: each row is one of its own."""
+    share = np.arange(1, rows + 1) ** -exponent
+    return Popularity(np.ones(rows), share / share.sum())
+
+
+def zipf_by_class(rows: int, classes: int = 80, exponent: float = 1.1) -> Popularity:
+    """So many classes of equally many rows, whose popularities follow Zipf's law."""
+    share = np.arange(1, classes + 1) ** -exponent
+    return Popularity(np.full(classes, rows / classes), share / share.sum() / (rows / classes))
+
+
 def of_each_row(popularity: Popularity) -> NDArray[np.float64]:
     """Access probability of every row, shape (size,), the most popular first."""
     return np.repeat(popularity.share, popularity.rows.astype(np.int64))
 
 
-class LostByRow(NamedTuple):
-    """What one play lost: in `updates`, each of which counts alike, and in `change`.
+def left_by(
+    tracker: Tracker,
+    popularity: Popularity,
+    *,
+    places: int,
+    batches: int,
+    of: int,
+    saves: int,
+    rng: np.random.Generator,
+    step: Callable[[NDArray[np.int64]], None] = lambda _: None,
+) -> float:
+    """Mean number of updates that saves of so many `places` leave.
 
-    `before`: updates that a failure just before each save loses, shape (saves,), as in `updates`.
+    Between two of them come so many `batches` of so many accesses; `step` trains the rows of one,
+    each given once.
     """
+    each = of_each_row(popularity)
+    law = np.cumsum(each)
+    unsaved, left = np.zeros(each.size, dtype=np.int64), []
+    for _ in range(saves):
+        for _ in range(batches):
+            ids = np.searchsorted(law / law[-1], rng.random(of), side="right")
+            unsaved += np.bincount(ids, minlength=each.size)
+            step(np.unique(ids))
+            tracker.observe(ids)
+        chosen = tracker.select(places)
+        tracker.saved(chosen)
+        unsaved[chosen] = 0
+        left.append(unsaved.sum())
+    return float(np.mean(left))
+
+
+class LostByRow(NamedTuple):
+    """What one play lost: in `updates`, each of which counts alike, and in `change`."""
 
     updates: Lost
     change: Lost
-    before: NDArray[np.float64]
 
 
 def play(
@@ -72,7 +112,7 @@ def play(
     rows_made = _Rows(rule, popularity.size)
     live, saved = rows_made.live, np.zeros(popularity.size, dtype=np.int32)
     saved_place = np.zeros(popularity.size)
-    before, after, change = (np.empty(saves) for _ in range(3))
+    after, change = np.empty(saves), np.empty(saves)
     for save in range(saves):
         if renewed and save:
             rows_made.begin_anew(draw.renew(-math.expm1(-renewed * fraction)))
@@ -83,16 +123,13 @@ def play(
                 table[rows] = rows_made.place(rows)
             for start in range(0, len(rows), batch or _CHUNK):
                 tracker.observe(rows[start : start + (batch or _CHUNK)])
-        before[save] = (live - saved).sum(dtype=np.int64)
         rows = tracker.select(k) if k < len(live) else np.arange(k)
         tracker.saved(rows)
         saved[rows], saved_place[rows] = live[rows], rows_made.place(rows)
         after[save] = (live - saved).sum(dtype=np.int64)
         change[save] = (rows_made.place(slice(None)) - saved_place).sum()
     made = Steady(updates) if rule == "sgd" else Made(popularity, updates, renewed, fraction)
-    return LostByRow(
-        Lost(fraction, after / updates), Lost(fraction, change, (made,)), before / updates
-    )
+    return LostByRow(Lost(fraction, after / updates), Lost(fraction, change, (made,)))
 
 
 class _Rows:

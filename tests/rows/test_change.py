@@ -12,9 +12,9 @@ from cprsim.rows.movement import Made
 from cprsim.rows.names import BY_USE
 from cprsim.rows.popularity import Popularity, uniform, zipf
 from cprsim.rows.skew import Skew
-from cprsim.rows.trackers import MFU, SCAR, SSU
+from cprsim.rows.trackers import MFU, SCAR, SSU, Tracker
 from tests.rows.baselines import RoundRobin
-from tests.rows.exact import LostByRow, play
+from tests.rows.exact import LostByRow, play, zipf_by_row
 from tests.tiers import one_of_each
 
 ROWS = 30_000
@@ -22,21 +22,26 @@ ROWS = 30_000
 UPDATES = 6.91
 
 
+def tracker_of(name: str, rows: int, parts: int, table: np.ndarray) -> Tracker:
+    """One that saves a part of so many rows; batches are small beside SSU's list."""
+    makers = {
+        "mfu": lambda: MFU(rows),
+        "ssu": lambda: SSU(rows, round(rows / parts), 2, seed=11),
+        "scar": lambda: SCAR(table),
+    }
+    return makers[name]()
+
+
 @cache
 def played(
     tracker: str, exponent: float, parts: int, accesses_a_row: float, intervals: int
 ) -> LostByRow:
-    """Row by row under Adagrad; batches are small beside SSU's list, as a trainer's are."""
-    share = np.arange(1, ROWS + 1) ** -exponent
+    """Row by row under Adagrad."""
     accesses = accesses_a_row * ROWS / parts
     table = np.zeros(ROWS)
     return play(
-        Popularity(np.ones(ROWS), share / share.sum()),
-        {
-            "mfu": lambda: MFU(ROWS),
-            "ssu": lambda: SSU(ROWS, round(ROWS / parts), 2, seed=11),
-            "scar": lambda: SCAR(table),
-        }[tracker](),
+        zipf_by_row(ROWS, exponent),
+        tracker_of(tracker, ROWS, parts, table),
         updates=float(accesses_a_row * ROWS),
         fraction=1 / parts,
         saves=intervals * parts,
@@ -168,9 +173,7 @@ def renewing(
     table = np.zeros(rows)
     found = play(
         popularity,
-        {"mfu": lambda: MFU(rows), "ssu": lambda: SSU(rows, round(rows / 8), 2, seed=11)}.get(
-            tracker, lambda: SCAR(table)
-        )(),
+        tracker_of(tracker, rows, 8, table),
         updates=updates,
         fraction=1 / 8,
         saves=8 * intervals,

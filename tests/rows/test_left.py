@@ -5,12 +5,8 @@ import pytest
 
 from cprsim.rows.lost import Lost, slope
 from cprsim.rows.meanfield import MeanField
-from cprsim.rows.popularity import Popularity
 from cprsim.scenario import Scenario
-
-CLASSES, ROWS = 80, 4000
-SHARE = 1 / np.arange(1, CLASSES + 1) ** 1.1
-POPULARITY = Popularity(np.full(CLASSES, ROWS / CLASSES), SHARE / SHARE.sum() / (ROWS / CLASSES))
+from tests.rows.exact import zipf_by_class
 
 
 def test_the_slope_is_1_in_proportion_and_0_where_none_of_the_updates_are():
@@ -46,7 +42,7 @@ def test_tables_count_by_what_is_left_of_them():
 
 
 def field(**keys):
-    return MeanField(POPULARITY, 16 * 3000.0, 1 / 16, servers=(0.7, 0.3), **keys)
+    return MeanField(zipf_by_class(4000), 16 * 3000.0, 1 / 16, servers=(0.7, 0.3), **keys)
 
 
 def test_on_a_walk_under_adagrad_popular_rows_wait_as_long_as_others():

@@ -5,30 +5,11 @@ import pytest
 
 from cprsim.rows.listed import Listed, ListedBatches
 from cprsim.rows.meanfield import MeanField
-from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers import SSU
+from tests.rows.exact import left_by, zipf_by_class
 
-CLASSES = 80
 ROWS = 4000
-SHARE = 1 / np.arange(1, CLASSES + 1) ** 1.1
-POPULARITY = Popularity(np.full(CLASSES, ROWS / CLASSES), SHARE / SHARE.sum() / (ROWS / CLASSES))
-
-
-def played(places, period, batches, of, saves, seed):
-    """Updates left by SSU's own tracker, of rows that are drawn."""
-    rng = np.random.default_rng(seed)
-    law = np.cumsum(np.repeat(POPULARITY.share, ROWS // CLASSES))
-    tracker, unsaved, left = SSU(ROWS, places, period, seed), np.zeros(ROWS, dtype=np.int64), []
-    for _ in range(saves):
-        for _ in range(batches):
-            ids = np.searchsorted(law / law[-1], rng.random(of), side="right")
-            unsaved += np.bincount(ids, minlength=ROWS)
-            tracker.observe(ids)
-        chosen = tracker.select(places)
-        tracker.saved(chosen)
-        unsaved[chosen] = 0
-        left.append(unsaved.sum())
-    return np.mean(left)
+POPULARITY = zipf_by_class(ROWS)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +20,18 @@ def test_the_model_loses_what_the_tracker_does(places, period, batches):
     """A batch brings more rows than a list holds. Six plays, four standard errors, and 0.5 % for
     rows that are finitely many."""
     of, saves = 1000, 40
-    found = [played(places, period, batches, of, saves, seed) for seed in range(6)]
+    found = [
+        left_by(
+            SSU(ROWS, places, period, seed),
+            POPULARITY,
+            places=places,
+            batches=batches,
+            of=of,
+            saves=saves,
+            rng=np.random.default_rng(seed),
+        )
+        for seed in range(6)
+    ]
     error = np.std(found, ddof=1) / 6**0.5
     rows, accesses = POPULARITY.rows, POPULARITY.share * (batches * of)
     model = ListedBatches(rows, accesses, places, period, batches).left(saves).updates.mean()

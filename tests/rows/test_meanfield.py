@@ -14,7 +14,7 @@ from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
 from cprsim.rows.skew import DLRM_PRODUCTION
 from cprsim.rows.trackers import MFU, SSU
 from tests.rows.baselines import Random, RoundRobin
-from tests.rows.exact import play
+from tests.rows.exact import play, zipf_by_row
 
 GOWALLA = Path(__file__).parents[2] / "../shared/data/gowalla_1m"
 needs_gowalla = pytest.mark.skipif(
@@ -23,12 +23,6 @@ needs_gowalla = pytest.mark.skipif(
 ROWS = 30_000
 #: Rows of the seven largest of 26 (facebookresearch/dlrm, tools/visualize.py).
 KAGGLE = (10_131_227, 8_351_593, 7_046_547, 5_461_306, 2_202_608, 286_181, 142_572)
-
-
-def row_by_row(exponent: float) -> Popularity:
-    """Zipf without classes: each row is one of its own."""
-    share = np.arange(1, ROWS + 1) ** -exponent
-    return Popularity(np.ones(ROWS), share / share.sum())
 
 
 @cache
@@ -41,7 +35,7 @@ def skewed(name: str) -> tuple[Popularity, Popularity]:
     if name == "production":
         return (curve(DLRM_PRODUCTION, ROWS),) * 2
     exponent = float(name.removeprefix("zipf "))
-    return zipf(ROWS, exponent), row_by_row(exponent)
+    return zipf(ROWS, exponent), zipf_by_row(ROWS, exponent)
 
 
 def batch_of(accesses: float) -> int:

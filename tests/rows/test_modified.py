@@ -6,18 +6,13 @@ import pytest
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.popularity import Popularity, curve, uniform, zipf
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
-from tests.rows.exact import of_each_row
+from tests.rows.exact import of_each_row, zipf_by_row
 
 ROWS = 5000
 
 
 def each_its_own(popularity: Popularity) -> Popularity:
     return Popularity(np.ones(popularity.size), of_each_row(popularity))
-
-
-def zipf_row_by_row(exponent: float) -> Popularity:
-    share = np.arange(1, ROWS + 1) ** -exponent
-    return Popularity(np.ones(ROWS), share / share.sum())
 
 
 def share_of(popularity: Popularity, accesses: float) -> float:
@@ -53,8 +48,8 @@ def test_few_accesses_touch_a_row_each():
 def test_rows_drawn_one_by_one(name, accesses):
     exact = {
         "uniform": each_its_own(uniform(ROWS)),
-        "zipf 0.8": zipf_row_by_row(0.8),
-        "zipf 1.2": zipf_row_by_row(1.2),
+        "zipf 0.8": zipf_by_row(ROWS, 0.8),
+        "zipf 1.2": zipf_by_row(ROWS, 1.2),
         "production": each_its_own(curve(DLRM_PRODUCTION, ROWS)),
     }[name]
     generator = np.random.default_rng(5)
@@ -68,7 +63,7 @@ def test_rows_drawn_one_by_one(name, accesses):
 @pytest.mark.parametrize("accesses", [50, 2000, 50_000])
 def test_classes_lose_next_to_nothing(exponent, accesses):
     # Rows of a class lie 4 % from their mean in rate; what bends in that is its square.
-    by_class, by_row = zipf(ROWS, exponent), zipf_row_by_row(exponent)
+    by_class, by_row = zipf(ROWS, exponent), zipf_by_row(ROWS, exponent)
     assert share_of(by_class, accesses) == pytest.approx(share_of(by_row, accesses), rel=1e-3)
 
 

@@ -49,29 +49,6 @@ def test_what_the_forms_mean(tmp_path):
     assert production.top_share(0.125) == pytest.approx(0.737)
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("", ": holds no point; write rows_share,accesses_share and shares below"),
-        ("rows_share,accesses_share\n", ": holds no point; write rows_share,accesses_share and "
-         "shares below"),
-        ("rows,accesses\n0.1,0.5\n", ":1: the header is 'rows,accesses'; it must be "
-         "rows_share,accesses_share"),
-        ("rows_share,accesses_share\n0.1\n", ":2: the row has 1 cells, the header has 2"),
-        ("rows_share,accesses_share\n0.1,half\n", ":2: accesses_share is 'half', not a number"),
-        ("rows_share,accesses_share\n\n1,46\n", ":3: accesses_share is '46'; shares go from 0 to "
-         "1, so write 0.01 for 1 %"),
-    ],
-)  # fmt: skip
-def test_faults_of_a_curve_file(tmp_path, content, text):
-    file = tmp_path / "curve.csv"
-    file.write_text(content)
-
-    with pytest.raises(LogError) as error:
-        read_curve(file)
-    assert str(error.value) == f"{file}{text}"
-
-
 def test_a_file_that_holds_no_concave_curve(tmp_path):
     file = tmp_path / "curve.csv"
     file.write_text("rows_share,accesses_share\n0.5,0.5\n0.4,0.6\n")
@@ -110,23 +87,36 @@ def test_a_log_longer_than_the_buffer(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("read", "content", "text"),
     [
-        ("\n", ": names no row"),
-        ("1\n2\n3 4\n", ":3: has 2 ids, the first line has one: give either one a line, or a user "
-         "and ids"),
-        ("5\n-1\n", ":2: '-1' is not the number of a row, 0 or more"),
-        ("0 1 x\n", ":1: 'x' is not the number of a row, 0 or more"),
-        ("100000000\n", ":1: row 100000000 is beyond 1e8; number the rows from 0 on"),
-        ("3\n" + "9" * 40, f":2: row {'9' * 30} is beyond 1e8; number the rows from 0 on"),
+        (read_curve, "", ": holds no point; write rows_share,accesses_share and shares below"),
+        (read_curve, "rows_share,accesses_share\n", ": holds no point; write "
+         "rows_share,accesses_share and shares below"),
+        (read_curve, "rows,accesses\n0.1,0.5\n", ":1: the header is 'rows,accesses'; it must be "
+         "rows_share,accesses_share"),
+        (read_curve, "rows_share,accesses_share\n0.1\n", ":2: the row has 1 cells, the header has "
+         "2"),
+        (read_curve, "rows_share,accesses_share\n0.1,half\n", ":2: accesses_share is 'half', not a "
+         "number"),
+        (read_curve, "rows_share,accesses_share\n\n1,46\n", ":3: accesses_share is '46'; shares go "
+         "from 0 to 1, so write 0.01 for 1 %"),
+        (read_accesses, "\n", ": names no row"),
+        (read_accesses, "1\n2\n3 4\n", ":3: has 2 ids, the first line has one: give either one a "
+         "line, or a user and ids"),
+        (read_accesses, "5\n-1\n", ":2: '-1' is not the number of a row, 0 or more"),
+        (read_accesses, "0 1 x\n", ":1: 'x' is not the number of a row, 0 or more"),
+        (read_accesses, "100000000\n", ":1: row 100000000 is beyond 1e8; number the rows from 0 "
+         "on"),
+        (read_accesses, "3\n" + "9" * 40, f":2: row {'9' * 30} is beyond 1e8; number the rows from "
+         "0 on"),
     ],
 )  # fmt: skip
-def test_faults_of_a_log(tmp_path, content, text):
-    file = tmp_path / "log.txt"
+def test_faults_of_files(tmp_path, read, content, text):
+    file = tmp_path / "file"
     file.write_text(content)
 
     with pytest.raises(LogError) as error:
-        read_accesses(file)
+        read(file)
     assert str(error.value) == f"{file}{text}"
 
 

@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cprsim.rows.trackers import MFU, SCAR
+from cprsim.rows.popularity import zipf
+from cprsim.rows.trackers import MFU, SCAR, Tracker
 from cprsim.rows.trackers.ranking import CHUNK, largest, rotating_start
+from tests.rows.exact import play
 
 ROWS = 12
 IDS = st.lists(st.integers(0, ROWS - 1), max_size=10)
@@ -94,6 +96,19 @@ def test_scar_passes_over_rows_that_came_back() -> None:
     tracker.observe(np.array([0, 1]))
     table[1] = 0.0
     assert tracker.select(3).tolist() == [0]  # and row 2 was never observed
+
+
+def test_scar_is_mfu_where_every_update_changes_a_row_equally() -> None:
+    def left(tracker: Tracker) -> list[float]:
+        given = {"updates": 4000.0, "fraction": 0.25, "saves": 6, "seed": 3, "table": table}
+        found: list[float] = play(zipf(300, 1.0), tracker, **given).updates.after.tolist()
+        return found
+
+    table = np.zeros(300, dtype=np.float32)
+    scar = left(SCAR(table))
+    table[:] = 0.0
+    assert scar == left(MFU(300))
+    assert scar[-1] > 0
 
 
 def test_scar_takes_a_wide_table_in_pieces() -> None:

@@ -7,6 +7,7 @@ from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers import SCAR
 from cprsim.rows.walk import Walk, batches_met
+from tests.rows.exact import left_by, zipf_by_class
 
 ROWS = 20_000
 
@@ -84,25 +85,16 @@ def test_one_batch_meets_a_row_once_and_without_batches_each_access_is_one():
 
 def played(popularity, *, batches, of, saves, share, directions, seed):
     """Updates left by SCAR's own tracker, of a table that row-wise Adagrad moves at random."""
-    rng = np.random.default_rng(seed)
-    rows = np.repeat(np.arange(popularity.rows.size), popularity.rows.astype(int))
-    law = np.cumsum(popularity.share[rows])
-    table, squares = np.zeros((rows.size, directions)), np.zeros(rows.size)
-    tracker, unsaved, left = SCAR(table), np.zeros(rows.size, dtype=np.int64), []
-    for _ in range(saves):
-        for _ in range(batches):
-            ids = np.searchsorted(law / law[-1], rng.random(of), side="right")
-            unsaved += np.bincount(ids, minlength=rows.size)
-            some = np.unique(ids)
-            gradients = rng.standard_normal((some.size, directions))
-            squares[some] += np.square(gradients).sum(axis=1)
-            table[some] += gradients / np.sqrt(squares[some])[:, np.newaxis]
-            tracker.observe(ids)
-        chosen = tracker.select(round(share * rows.size))
-        tracker.saved(chosen)
-        unsaved[chosen] = 0
-        left.append(unsaved.sum())
-    return np.mean(left)
+    rng, rows = np.random.default_rng(seed), popularity.size
+    table, squares = np.zeros((rows, directions)), np.zeros(rows)
+
+    def step(some):
+        gradients = rng.standard_normal((some.size, directions))
+        squares[some] += np.square(gradients).sum(axis=1)
+        table[some] += gradients / np.sqrt(squares[some])[:, np.newaxis]
+
+    times = {"places": round(share * rows), "batches": batches, "of": of, "saves": saves}
+    return left_by(SCAR(table), popularity, **times, rng=rng, step=step)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +104,7 @@ def played(popularity, *, batches, of, saves, share, directions, seed):
 def test_the_model_loses_what_the_tracker_does(batches, directions):
     """The mean of four plays, to four standard errors, and 1 % for a table of so few rows."""
     rows, of, saves = 8000, 1500, 24
-    share = 1 / (np.arange(1, 81) ** 1.1)
-    popularity = Popularity(np.full(80, rows / 80), share / share.sum() / (rows / 80))
+    popularity = zipf_by_class(rows)
     found = [
         played(
             popularity,

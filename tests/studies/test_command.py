@@ -142,25 +142,26 @@ def test_any_file_in_criteos_form_can_be_studied(tmp_path: Path, capsys) -> None
     assert 'source = "clicks of mine"' in (out / "accuracy.toml").read_text()
 
 
-def test_a_study_that_has_no_runs_yet_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        (
+            SMALL,
+            ["--so-far"],
+            "the study: 0 seeds have all their runs and one without failures; two are needed at "
+            "least",
+        ),
+        (
+            SMALL.replace("study", "sturdy"),
+            [],
+            "study: the block [study] is missing, with seeds and [study.parts.NAME]",
+        ),
+    ],
+)
+def test_what_is_refused(text: str, more: list[str], said: str, tmp_path: Path, capsys) -> None:
     config = tmp_path / "small.toml"
-    config.write_text(SMALL)
+    config.write_text(text)
 
-    assert _main(["study", str(config), "--out", str(tmp_path / "out"), "--so-far"]) == 2
-    assert capsys.readouterr().err == (
-        "cprsim: the study: 0 seeds have all their runs and one without failures; two are needed "
-        "at least\n"
-    )
+    assert _main([*asked(config, tmp_path / "out"), *more]) == 2
+    assert capsys.readouterr().err == f"cprsim: {said}\n"
     assert not (tmp_path / "out").exists()
-
-
-def test_a_file_without_the_block_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = tmp_path / "small.toml"
-    config.write_text(SMALL.replace("study", "sturdy"))
-
-    assert _main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.startswith("cprsim: study: the block [study] is missing")

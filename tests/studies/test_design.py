@@ -46,11 +46,7 @@ def test_each_run_is_there_once_seed_by_seed_the_one_without_failures_first() ->
         ("cpr-vanilla", 4, 2),
     ]
     assert found == [(seed, *kind) for seed in range(3) for kind in of_seed]
-
-
-def test_a_run_has_its_policy_and_its_failures_alone() -> None:
-    run = planned()[4]
-
+    run = planned()[4]  # which has its policy and its failures alone
     assert list(run.scenario.policies) == ["cpr-vanilla"]
     assert run.scenario.failures.exactly == 4
     assert run.scenario.failure_model.mean_hit.servers == 2
@@ -82,41 +78,30 @@ def test_the_shipped_study_has_what_was_asked() -> None:
     assert {run.servers_hit for run in found} == {1, 2, 4}
 
 
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
-        ("seeds = 3", "study.parts: is missing"),
-        ("seeds = 21\n[parts.a]\npolicies = ['full']\nfailures = [1]",
-         "study.seeds: 21 is out of range: it must be <= 20"),
-        ("[parts.a]\npolicies = ['full']", "study.parts.a.failures: is missing"),
-        ("[parts.a]\npolicies = ['full']\nfailures = [0]",
-         "study.parts.a.failures.0: 0 is out of range: it must be >= 1"),
-        ("[parts.a]\npolicies = ['fall']\nfailures = [1]",
-         "policy 'fall': the scenario has none of that name; did you mean 'full'?"),
-        ("[parts.a]\npolicies = ['full']\nfailures = [1]\nservers_hit = [5]",
-         "failures.hits.parameter_servers: "),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_block(block: str, said: str) -> None:
+ONE = "[parts.a]\npolicies = ['full']\nfailures = [1]"
+#: What is said of blocks, each with keys of `[trainer]`.
+REFUSED = {
+    "study.parts: is missing": ("seeds = 3", {}),
+    "study.seeds: 21 is out of range: it must be <= 20": (f"seeds = 21\n{ONE}", {}),
+    "study.parts.a.failures: is missing": (ONE.replace("failures", "#"), {}),
+    "study.parts.a.failures.0: 0 is out of range: it must be >= 1": (ONE.replace("1", "0"), {}),
+    "policy 'fall': the scenario has none of that name; did you mean 'full'?": (
+        ONE.replace("full", "fall"),
+        {},
+    ),
+    "failures.hits.parameter_servers: ": (f"{ONE}\nservers_hit = [5]", {}),
+    "trainer.failures: 'at-time' makes accuracy depend on how fast the machine is; a study needs "
+    '"at-step"': (BLOCK, {"failures": "at-time"}),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_refused(said: str) -> None:
     with pytest.raises(ScenarioError) as error:
-        planned(block)
+        planned(*REFUSED[said])
 
     assert str(error.value).startswith(said)
     assert "\n" not in str(error.value)
-
-
-def test_without_the_block_and_with_failures_by_the_clock() -> None:
-    with pytest.raises(ScenarioError) as error:
-        study_section(None)
-    assert str(error.value) == (
-        "study: the block [study] is missing, with seeds and [study.parts.NAME]"
-    )
-    with pytest.raises(ScenarioError) as error:
-        planned(trainer={"failures": "at-time"})
-    assert str(error.value) == (
-        "trainer.failures: 'at-time' makes accuracy depend on how fast the machine is; a study "
-        'needs "at-step"'
-    )
 
 
 def test_a_run_on_a_machine_too_slow_for_its_deadlines_is_not_kept(

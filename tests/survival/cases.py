@@ -17,9 +17,11 @@ SHARED = Path(__file__).parents[2] / "../shared/data"
 LANL = SHARED / "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 TITAN = SHARED / "titan_gpu/gc_summary_loc.csv.gz"
 GRID5000 = SHARED / "grid5000_fta/g5k_dev_site3_c1.tab.gz"
+STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
 needs_lanl = pytest.mark.skipif(not LANL.exists(), reason=f"needs {LANL}")
 needs_titan = pytest.mark.skipif(not TITAN.exists(), reason=f"needs {TITAN}")
 needs_grid5000 = pytest.mark.skipif(not GRID5000.exists(), reason=f"needs {GRID5000}")
+needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 HOUR = 3600.0
 
 
@@ -48,6 +50,26 @@ MIXED = marked(
 )
 #: Weeks in remission of 21 leukaemia patients on 6-MP (Freireich et al. 1963).
 REMISSIONS = marked("6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+")
+
+#: Made up: Weibull 1.6 lives of 40 parts, months; from which age each was watched, until which,
+#: and whether it failed then.
+ENTRY = np.array(
+    [
+        *(0.0, 0.0, 19.0, 24.4, 0.0, 0.0, 17.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 15.0, 5.9, 16.0),
+        *(3.2, 6.5, 0.0, 0.0, 14.0, 13.4, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 20.7, 13.1, 0.0, 4.4),
+        *(0.0, 11.3, 0.0, 0.0, 0.0, 3.2, 19.7, 3.5),
+    ]
+)
+T = np.array(
+    [
+        *(19.6, 12.9, 28.2, 33.9, 21.6, 7.3, 27.4, 23.1, 21.4, 16.6, 11.9, 9.9, 23.8, 20.6, 26.5),
+        *(33.3, 9.3, 14.7, 26.2, 21.7, 24.0, 31.8, 5.5, 14.7, 14.8, 17.3, 19.1, 23.6, 32.0, 32.4),
+        *(19.6, 27.1, 10.9, 21.2, 18.4, 8.4, 27.0, 12.5, 24.9, 26.5),
+    ]
+)
+D = np.zeros(40, bool)
+D[[1, 2, 3, 4, 9, 13, 15, 16, 32, 35, 39]] = True
+PARTS = Sample(T, D, ENTRY)
 
 
 def spread_of(law: Distribution) -> float | None:
@@ -102,11 +124,3 @@ def titan_lives(batch: str) -> Sample:
         ]
     durations, observed = zip(*lives, strict=True)
     return Sample(np.array(durations), np.array(observed))
-
-
-def grid5000_gaps() -> Sample:
-    """Times between the outages of a Grid'5000 cluster's nodes, bursts and all."""
-    with gzip.open(GRID5000, "rt") as file:
-        rows = [line.split("\t") for line in file if not line.startswith("#")]
-    gaps = np.diff(sorted(float(row[6]) for row in rows if row[5].strip() == "0"))
-    return Sample.complete(gaps[gaps > 0])

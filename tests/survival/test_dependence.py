@@ -20,34 +20,12 @@ def test_it_is_spearmans_correlation_of_each_gap_with_the_next():
     assert found.z == found.correlation * math.sqrt(1999)
 
 
-def test_gaps_that_alternate_and_gaps_that_grow():
-    alternating = dependence([np.tile([1.0, 2.0], 50)])
-    growing = dependence([np.arange(1.0, 101.0)])
-
-    assert alternating is not None
-    assert growing is not None
-    assert alternating.correlation == pytest.approx(-1)
-    assert not alternating.clustered
-    assert growing.correlation == pytest.approx(1)
-    assert growing.clustered
-
-
 def test_independent_gaps_are_hardly_ever_clustered():
     """One in 740 by the normal law: in 300 samples, 3 or more have a chance of 0.8 %."""
     rng = np.random.default_rng(1)
     found = [dependence([rng.gamma(0.6, 1.0, 300)]) for _ in range(300)]
 
     assert sum(each is not None and each.clustered for each in found) < 3
-
-
-def test_a_rate_that_changes_makes_clusters():
-    rng = np.random.default_rng(2)
-    gaps = rng.exponential(np.where(np.arange(1000) % 200 < 100, 1.0, 5.0))
-
-    found = dependence([gaps])
-
-    assert found is not None
-    assert found.clustered
 
 
 def test_jobs_that_share_failures_know_no_more_than_those():

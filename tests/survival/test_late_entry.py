@@ -14,52 +14,7 @@ from cprsim.errors import LogError
 from cprsim.survival.fitted_laws import fit, fit_all, judge, simulated
 from cprsim.survival.kaplan_meier import KaplanMeier, hazard, log_rank
 from cprsim.survival.sample import Sample
-from tests.survival.cases import spread_of
-
-#: Made up: Weibull 1.6 lives of 40 parts, months; from which age each was watched, until which,
-#: and whether it failed then.
-ENTRY = np.array(
-    [
-        *(0.0, 0.0, 19.0, 24.4, 0.0, 0.0, 17.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 15.0, 5.9, 16.0),
-        *(3.2, 6.5, 0.0, 0.0, 14.0, 13.4, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 20.7, 13.1, 0.0, 4.4),
-        *(0.0, 11.3, 0.0, 0.0, 0.0, 3.2, 19.7, 3.5),
-    ]
-)
-T = np.array(
-    [
-        *(19.6, 12.9, 28.2, 33.9, 21.6, 7.3, 27.4, 23.1, 21.4, 16.6, 11.9, 9.9, 23.8, 20.6, 26.5),
-        *(33.3, 9.3, 14.7, 26.2, 21.7, 24.0, 31.8, 5.5, 14.7, 14.8, 17.3, 19.1, 23.6, 32.0, 32.4),
-        *(19.6, 27.1, 10.9, 21.2, 18.4, 8.4, 27.0, 12.5, 24.9, 26.5),
-    ]
-)
-D = np.zeros(40, bool)
-D[[1, 2, 3, 4, 9, 13, 15, 16, 32, 35, 39]] = True
-PARTS = Sample(T, D, ENTRY)
-
-
-@pytest.mark.parametrize(
-    ("law", "mean", "mean_se", "spread", "spread_se", "log_likelihood"),
-    [
-        ("exponential", 54.645454545, 16.4762, None, None, -55.00952640971),
-        ("weibull", 31.3633514, 4.33211, 2.48763662, 0.676976, -51.14647941209),
-        ("lognormal", 39.781052, 9.9379, 0.7501013, 0.217605, -51.6355843731),
-        ("gamma", 34.3603763, 5.80836, 3.4622083, 1.385146, -51.3990917027),
-    ],
-)
-def test_laws_are_those_of_lifelines(law, mean, mean_se, spread, spread_se, log_likelihood):
-    """Made once with lifelines 0.30.3, as in `test_lifelines`, each time with the ages::
-
-    WeibullFitter().fit(T, D, entry=ENTRY, fit_options=options)
-
-    and so on; of the gamma law with `entry=np.maximum(ENTRY, 1e-9)`.
-    """
-    found = fit(PARTS, law)
-
-    assert found.law.mean_s == pytest.approx(mean, rel=5e-6)
-    assert found.mean_se_s == pytest.approx(mean_se, rel=2e-5)
-    assert spread_of(found.law) == (None if spread is None else pytest.approx(spread, rel=5e-6))
-    assert found.shape_se == (None if spread is None else pytest.approx(spread_se, rel=2e-5))
-    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-8)
+from tests.survival.cases import ENTRY, PARTS, D, T, spread_of
 
 
 def test_the_curve_is_that_of_lifelines():

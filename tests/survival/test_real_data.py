@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from cprsim.survival.fitted_laws import fit, fit_all
-from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 from tests.survival.cases import (
     HOUR,
@@ -19,36 +18,22 @@ from tests.survival.cases import (
 
 
 @needs_lanl
-def test_lanl_20_in_the_second_half_of_its_life():
-    sample = lanl_gaps(20, 0.5, 1.0)
-    fits = {found.law.distribution: found for found in fit_all(sample)}
-    gamma, weibull = fits["gamma"].law, fits["weibull"].law
+@pytest.mark.parametrize(
+    ("system", "window", "name", "shape", "scale_h"),
+    [
+        (20, (0.5, 1.0), "gamma", 0.614, 39.5),
+        (20, (0.5, 1.0), "weibull", 0.727, 20.0),
+        (18, (), "gamma", 0.754, None),
+        (18, (), "weibull", 0.817, 6.63),
+    ],
+)
+def test_lanl_systems(system, window, name, shape, scale_h):
+    law = fit(lanl_gaps(system, *window), name).law
+    per_scale = law.shape if name == "gamma" else math.gamma(1 + 1 / law.shape)
 
-    assert (sample.n, sample.censored) == (669, 0)
-    assert sample.mean_s / HOUR == pytest.approx(24.2, abs=0.05)
-    assert KaplanMeier.from_sample(sample).median_s / HOUR == pytest.approx(12.9, abs=0.05)
-    assert gamma.shape == pytest.approx(0.614, abs=0.0005)
-    assert gamma.mean_s / gamma.shape / HOUR == pytest.approx(39.5, abs=0.05)
-    assert fits["gamma"].ks == pytest.approx(0.025, abs=0.0005)
-    assert weibull.shape == pytest.approx(0.727, abs=0.0005)
-    assert scale_h(weibull) == pytest.approx(20.0, abs=0.05)
-    rmse = {name: round(100 * found.rmse, 2) for name, found in fits.items()}
-    assert rmse == {"gamma": 0.5, "weibull": 1.05, "exponential": 4.08, "lognormal": 4.87}
-    assert next(iter(fits.values())).law.distribution == "gamma"
-
-
-def scale_h(weibull) -> float:
-    return weibull.mean_s / math.gamma(1 + 1 / weibull.shape) / HOUR
-
-
-@needs_lanl
-def test_lanl_18_over_its_whole_life():
-    sample = lanl_gaps(18)
-    weibull = fit(sample, "weibull").law
-
-    assert fit(sample, "gamma").law.shape == pytest.approx(0.754, abs=0.0005)
-    assert weibull.shape == pytest.approx(0.817, abs=0.0005)
-    assert scale_h(weibull) == pytest.approx(6.63, abs=0.005)
+    assert law.shape == pytest.approx(shape, abs=0.0005)
+    if scale_h is not None:
+        assert law.mean_s / per_scale / HOUR == pytest.approx(scale_h, abs=0.05)
 
 
 @needs_lanl

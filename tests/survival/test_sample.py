@@ -11,14 +11,12 @@ from tests.survival.cases import MIXED
 
 def test_counts_and_means():
     assert (MIXED.n, MIXED.failures, MIXED.censored) == (30, 19, 11)
-    assert MIXED.mean_s == pytest.approx(154.3 / 19, rel=1e-12)
     assert MIXED.mtbf_s == pytest.approx(310.4 / 19, rel=1e-12)
 
 
 def test_without_failures_there_are_no_means():
     sample = Sample(np.array([3.0, 4.0]), np.array([False, False]))
 
-    assert math.isnan(sample.mean_s)
     assert math.isnan(KaplanMeier.from_sample(sample).median_s)
     assert sample.mtbf_s == math.inf
 
@@ -27,7 +25,6 @@ def test_without_failures_there_are_no_means():
 def test_means_do_not_overflow(scale):
     sample = Sample.complete(np.full(10**5, 1e7) * scale)
 
-    assert sample.mean_s == pytest.approx(1e7 * scale, rel=1e-9)
     assert sample.mtbf_s == pytest.approx(1e7 * scale, rel=1e-9)
 
 

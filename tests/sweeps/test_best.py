@@ -64,11 +64,9 @@ class Told:
     def _told(self, point: Point, policy: str, told: Any) -> Played:
         overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
         overheads = np.tile(overheads, self.times)
-        measures = np.zeros((len(MEASURES), len(overheads)))
-        measures[list(MEASURES).index("failures")] = 1.0
-        measures[list(MEASURES).index("overhead")] = overheads
-        measures[list(MEASURES).index("pls")] = 2 * lost
-        measures[list(MEASURES).index("updates_lost")] = lost
+        none = np.zeros(len(overheads))
+        measures = dict.fromkeys(MEASURES, none) | {"overhead": overheads, "failures": none + 1}
+        measures |= {"pls": none + 2 * lost, "updates_lost": none + lost}
         plan = PointPlan(policy, "full", "full", 3600.0, 0.0, not lost, Basis(*[math.nan] * 6))
         return Played(plan, point.number, choices(point, policy), measures)
 
@@ -121,10 +119,7 @@ def test_what_no_replication_met_is_allowed_for_by_how_a_policy_recovers(out):
     job["failures"] = {"distribution": "exponential", "mean": "1000 d"}
     done = sweep(Scenario.read(job), out, {"costs.reschedule": ["5 min"]}, replications=4)
     played = {each.plan.policy: each for each in done.played(0)}
-    lost = {
-        name: each.measures[list(MEASURES).index("updates_lost")].max()
-        for name, each in played.items()
-    }
+    lost = {name: each.measures["updates_lost"].max() for name, each in played.items()}
 
     assert max(lost.values()) == 0  # so that none of it is seen
     losing = {name for name, each in played.items() if not each.plan.lossless}
@@ -183,7 +178,7 @@ def test_machine_time_is_told_where_another_takes_less_of_it(out):
 def test_updates_that_pls_does_not_count_are_told_beside_a_bound_on_pls():
     told = Told().add({"a": 1}, full=[0.2, 0.3, 0.4], lossy=([0.1, 0.1, 0.1], 0.0))
     losing = told.results[0][1]
-    losing.measures[list(MEASURES).index("updates_lost")] = 0.2
+    losing.measures["updates_lost"] += 0.2
     told.results[0][1] = replace(losing, plan=replace(losing.plan, lossless=False))
     verdicts = found(told, 0.01)
 
@@ -309,7 +304,7 @@ def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
     for number in (0, 1):
         told.add({"failures.exactly": number}, a=[0.02, 0.02], b=[0.01, 0.01])
         for each in told.results[number]:
-            each.measures[list(MEASURES).index("failures")] = 0.0
+            each.measures["failures"][:] = 0.0
 
     assert table(told)["told"].tolist() == [
         "b is best at 95 % over simulation noise",

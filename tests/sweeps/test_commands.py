@@ -243,21 +243,43 @@ def test_what_failed_is_told_where_no_map_can_be_drawn_too(capsys):
     assert (code, err) == (2, f"cprsim: figure phase: {told}\n")
 
 
-def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):
-    code, out, err = swept(capsys, "--vary", "costs.save=0 s,5 min", "--policy", "full")
+NO_PLAN = (
+    "policies.full: the save takes no time, so no interval is optimal; give one, e.g. interval = "
+    '"10 min"'
+)
+
+
+@pytest.mark.parametrize(
+    ("saves", "policies", "told"),
+    [
+        (
+            "0 s,5 min",
+            ["full"],
+            ["1 of 2 points failed:", f"point 0 (costs.save = 0 s): {NO_PLAN}"],
+        ),
+        # Of policies that all fail the first says why.
+        ("0 s,5 min", [], ["1 of 2 points failed:", f"point 0 (costs.save = 0 s): {NO_PLAN}"]),
+        (
+            ",".join(["0 s"] * 8),
+            ["full"],
+            [
+                "8 of 8 points failed:",
+                *(f"point {number} (costs.save = 0 s): {NO_PLAN}" for number in range(5)),
+                "and 3 more; cprsim export has them all",
+            ],
+        ),
+    ],
+)
+def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys, saves, policies, told):
+    asked = ["--vary", f"costs.save={saves}", *(f"--policy={name}" for name in policies)]
+    code, out, err = swept(capsys, *asked)
 
     assert code == 1
-    assert [line.split()[-1] for line in out.splitlines() if line.split()[:1] == ["0"]] == [
-        "failed"
-    ]
-    assert err == (
-        "cprsim: 1 of 2 points failed:\n"
-        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
-        'is optimal; give one, e.g. interval = "10 min"\n'
-    )
-    code, out, _ = swept(capsys, "--vary", "costs.save=0 s,5 min", "--policy", "full", "--json")
+    assert [line.split()[3] for line in out.splitlines() if line.split()[:1] == ["0"]] == ["failed"]
+    assert err.splitlines() == [f"cprsim: {line}" for line in told]
+    code, out, _ = swept(capsys, *asked, "--json")
     assert code == 1
-    assert json.loads(out)["failed"] == 1
+    assert json.loads(out)["failed"] == len(saves.split(",")) - saves.count("min")
 
 
 def test_a_policy_that_fails_at_a_point_is_told_at_the_end_and_the_others_are_there(capsys):
@@ -279,24 +301,6 @@ def test_a_policy_that_fails_at_a_point_is_told_at_the_end_and_the_others_are_th
     assert list(first["errors"]) == ["full"]
     assert list(first["policies"]) == ["partial"]
     assert (second["errors"], list(second["policies"])) == ({}, ["full", "partial"])
-
-
-def test_of_policies_that_all_fail_at_a_point_the_first_says_why(capsys):
-    _, _, err = swept(capsys, "--vary", "costs.save=0 s,5 min")
-
-    assert err.splitlines()[1] == (
-        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
-        'is optimal; give one, e.g. interval = "10 min"'
-    )
-
-
-def test_many_failures_are_told_in_short(capsys):
-    given = ",".join(["0 s"] * 8)
-    _, _, err = swept(capsys, "--vary", f"costs.save={given}", "--policy", "full")
-
-    assert err.splitlines()[0] == "cprsim: 8 of 8 points failed:"
-    assert err.splitlines()[-1] == "cprsim: and 3 more; cprsim export has them all"
-    assert len(err.splitlines()) == 7
 
 
 def test_what_is_set_holds_at_every_point(capsys):

@@ -45,13 +45,6 @@ def stored(folder: Path) -> int:
     return sum(point.finished for point in points)
 
 
-def test_three_workers_give_the_bytes_of_one(file, unharmed, tmp_path):
-    done = cprsim(*asked(file, tmp_path, 3))
-
-    assert done.returncode == 0, done.stderr
-    assert exported(tmp_path) == unharmed
-
-
 #: When a sweep is killed: tasks that its gate lets through, and what is waited for.
 MOMENTS = {
     "started": (0, lambda gate, folder, before: gate.reached("main")),

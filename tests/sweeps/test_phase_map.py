@@ -92,7 +92,7 @@ def test_a_map_of_a_sweep(out):
 
     assert whole.axes[0].get_xlabel() == "mean time between failures"
     assert whole.axes[0].collections[0].get_array().shape == (2, 2, 4)
-    assert part.axes[0].get_xlabel() == "time of a save"
+    assert part.axes[0].get_xlabel() == "save time"
     assert notes(part).startswith("a short job; at failures.mean = 10 h")
     assert part.axes[0].collections[0].get_array().shape == (1, 2, 4)
     with pytest.raises(UsageError) as refused:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import cprsim
-from cprsim.errors import LogError, NowhereError, PlanError, ScenarioError, UsageError
+from cprsim.errors import LogError, NowhereError, ScenarioError, UsageError
 from cprsim.rows.skew import read_curve
 from cprsim.runs import engines
 from cprsim.runs.measures import MEASURES
@@ -32,21 +32,6 @@ def test_every_point_has_the_numbers_of_a_run_of_its_scenario(out):
                     assert rows.loc[name, column] == value
                 else:  # sums in another order
                     assert rows.loc[name, column] == pytest.approx(value, rel=1e-12, abs=1e-15)
-
-
-def test_differences_between_policies_are_paired(out):
-    done = sweep(scenario(), out, MEANS, replications=150)
-    rows = done.replications(0)
-    full, partial = (
-        rows.loc[rows["policy"] == name, ["wall_s", "failures"]].to_numpy()
-        for name in ("full", "partial")
-    )
-    run = cprsim.run(at("10 h"), replications=150)
-    expected = run.of("full")["wall_s"].to_numpy() - run.of("partial")["wall_s"].to_numpy()
-
-    assert (full[:, 0] - partial[:, 0]).tolist() == expected.tolist()
-    # The failures of a replication come from one timeline: both policies see about as many.
-    assert stats.pearsonr(full[:, 1], partial[:, 1]).statistic > 0.9
 
 
 def test_points_are_in_the_order_of_the_design_with_what_is_varied_in_columns(out):
@@ -90,18 +75,19 @@ def test_replications_go_on_until_every_mean_is_known_well_enough(out):
     assert counts[0] < counts[1]  # fewer failures, more noise
 
 
-def test_where_nothing_varies_one_block_is_enough(out):
-    quiet = scenario(failures={"exactly": 0})
-    done = sweep(quiet, out, {"costs.save": "1 min,2 min"}, half_width=0.01)
+@pytest.mark.parametrize(
+    ("job", "given", "replications"),
+    [
+        # Nothing fails, so nothing is saved, and one block is enough.
+        (scenario(failures={"exactly": 0}), {"half_width": 0.01}, 256),
+        # It is never met.
+        (scenario(), {"half_width": 1e-6, "replications": 130}, 130),
+    ],
+)
+def test_replications_end_after_a_block_or_at_their_number(out, job, given, replications):
+    done = sweep(job, out, {"costs.save": "1 min,2 min"}, **given)
 
-    assert done.table["replications"].tolist() == [256] * 4
-    assert (done.table["overhead"] == 0).all()  # nothing fails, so nothing is saved
-
-
-def test_a_half_width_that_is_never_met_ends_at_the_number_of_replications(out):
-    done = sweep(scenario(), out, MEANS, half_width=1e-6, replications=130)
-
-    assert done.table["replications"].tolist() == [130] * 4
+    assert done.table["replications"].tolist() == [replications] * 4
 
 
 # Points that fail
@@ -265,19 +251,6 @@ def test_an_engine_that_can_not_play_a_policy_at_a_point_fails_it_alone(out, mon
     assert table["error"].tolist() == ["engine 'batch' can't play policy 'full'", "", "", ""]
 
 
-def test_a_plan_that_is_impossible_at_a_point_is_that_points_failure(out):
-    free = {"costs.save": ["0 s", "5 min"]}
-    with pytest.raises(PlanError) as error:
-        scenario(costs=SCENARIO["costs"] | {"save": "0 s"})
-    done = sweep(scenario(), out, free, ["full"], 5)
-
-    assert done.table["error"].tolist() == [
-        str(error.value).splitlines()[0],
-        "",
-    ]
-    assert "no interval is optimal" in done.table["error"][0]
-
-
 def test_values_that_can_be_read_at_no_point_are_faults_at_once(out):
     vary = {"failures.mean": ["10 h", "20"], "cluster.trainers": [8, -1], "costs.sav": ["1 h"]}
     with pytest.raises(ScenarioError) as error:
@@ -365,27 +338,25 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(out, asked, f
     assert not out.exists()
 
 
-def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
-    monkeypatch.setattr(
-        "cprsim.sweeps.driver.perform", lambda _: PointResult(error="no file \udcff.csv")
-    )
+def without_full(task):
+    block = perform(task)
+    packed = {"partial": block.packed["partial"]}
+    return replace(block, packed=packed, errors={"full": "no file \udcff.csv"})
+
+
+@pytest.mark.parametrize(
+    ("play", "errors"),
+    [
+        (lambda _: PointResult(error="no file \udcff.csv"), ["no file ?.csv"] * 4),
+        (without_full, ["no file ?.csv", ""] * 2),
+    ],
+)
+def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch, play, errors):
+    monkeypatch.setattr("cprsim.sweeps.driver.perform", play)
     done = sweep(scenario(), out, MEANS, replications=3)
 
-    assert [point.error for point in done.failures] == ["no file ?.csv"] * 2
-    assert csv(done).encode().count(b"no file ?.csv") == 4
-
-
-def test_an_error_of_a_policy_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
-    def perform_without_full(task):
-        block = perform(task)
-        packed = {"partial": block.packed["partial"]}
-        return replace(block, packed=packed, errors={"full": "no file \udcff.csv"})
-
-    monkeypatch.setattr("cprsim.sweeps.driver.perform", perform_without_full)
-    done = sweep(scenario(), out, MEANS, replications=3)
-
-    assert done.table["error"].tolist() == ["no file ?.csv", ""] * 2
-    assert csv(done).encode().count(b"no file ?.csv") == 2
+    assert done.table["error"].tolist() == errors
+    assert csv(done).encode().count(b"no file ?.csv") == errors.count("no file ?.csv")
 
 
 def test_a_whole_section_that_is_called_like_a_measure_is_varied(out):

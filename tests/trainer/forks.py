@@ -76,7 +76,7 @@ def forked(said, module, *given):
 def serve():
     import torch
 
-    from tests.trainer import elastic, foreign_loops, gloo_job, loops  # noqa: F401
+    from tests.trainer import elastic, foreign_loops, gloo_job  # noqa: F401
 
     torch.set_num_threads(1)
     torch.sparse.check_sparse_tensor_invariants.disable()

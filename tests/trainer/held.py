@@ -36,6 +36,14 @@ def hooks(adapter, folder, policy="cpr-mfu", **more):
     return TrainerHooks(more.pop("scenario"), policy, adapter, folder, **more)
 
 
+def begun(folder, policy="cpr-mfu", count=0, adapter=None, **more):
+    """Hooks of a job that has done so many steps."""
+    it = hooks(Held() if adapter is None else adapter, folder, policy, **more)
+    it.restore()
+    steps(it, count)
+    return it
+
+
 def steps(it, count):
     for _ in range(count):
         it.after_step({})

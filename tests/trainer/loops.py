@@ -1,10 +1,6 @@
 """A training loop as a user has it: a DLRM in one process, and an adapter that leads to it."""
 
-import os
-import signal
-import sys
 from functools import cache
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -31,7 +27,7 @@ def scenario(rows=ROWS, **more):
         model={"tables": [{"rows": each, "dim": DIM} for each in rows], "tracked_tables": 2},
         cluster={"parameter_servers": 2, "trainers": 1},
         costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"exactly": 0},
+        failures=more.pop("failures", {"exactly": 0}),
         policies=POLICIES | more,
     )
 
@@ -68,6 +64,14 @@ class Loop:
 
     def digest(self):
         return digest(self.state())
+
+    def train(self, end=STEPS, settle=False):
+        """With hooks, from where these are; `settle`: each save is stored before the next step."""
+        for step in range(self.hooks.step, end):
+            self.step(batch(step))
+            self.hooks.after_step(batch(step))
+            if settle:
+                self.hooks.settle()
 
 
 class Adapter:
@@ -115,32 +119,17 @@ def clean():
     return peer(STEPS).digest()
 
 
-def hooked(loop, policy, folder, **more):
-    return TrainerHooks(
-        more.pop("scenario", scenario()), policy, Adapter(loop), folder, STEPS, **more
-    )
+def hooked(policy, folder, loop=None, **more):
+    """A loop with hooks, which has not been restored yet; `more`: of `TrainerHooks`."""
+    found = Loop() if loop is None else loop
+    given = {"scenario": scenario(), "steps": STEPS} | more
+    found.hooks = TrainerHooks(policy=policy, adapter=Adapter(found), folder=folder, **given)
+    return found
 
 
-def train(loop, hooks, first, end=STEPS):
-    for step in range(first, end):
-        loop.step(batch(step))
-        hooks.after_step(batch(step))
-
-
-def say(line):
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def main(policy, folder, killed_at=None):
-    """`killed_at`: the step after which it is killed."""
-    loop = Loop()
-    hooks = hooked(loop, policy, Path(folder))
-    first = hooks.restore()
-    say(f"from {first}")
-    for step in range(first, STEPS):
-        train(loop, hooks, step, step + 1)
-        say(f"step {step + 1}")
-        if step + 1 == killed_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-    say(f"digest {loop.digest()}")
+def begun(policy, folder, end, **more):
+    """A loop with hooks that has trained up to a step."""
+    loop = hooked(policy, folder, **more)
+    loop.hooks.restore()
+    loop.train(end)
+    return loop

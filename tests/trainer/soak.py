@@ -8,7 +8,7 @@ is left, here and in the process that the others are forked from.
 import multiprocessing.util
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 from unittest import mock
 
@@ -29,18 +29,8 @@ _HITS = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Soaked:
-    """What all runs together came to."""
-
-    runs: int
-    failures: int
-    struck: int
-    replaced: int
-
-
-def soak(kills: int, seed: int, folder: Path) -> Soaked:
-    """Short runs until at least so many processes were hit."""
+def soak(kills: int, seed: int, folder: Path) -> Counter[str]:
+    """Short runs until at least so many processes were hit; what all of them came to."""
     multiprocessing.util.get_temp_dir()  # of the process that members are forked from
     with mock.patch.object(tempfile, "tempdir", str(folder)):  # where checkpoints go
         return _soak(kills, seed, folder)
@@ -50,16 +40,14 @@ def _soak(kills, seed, folder):
     clean = ran("never").predictions_sha256
     rng = np.random.default_rng(seed)
     there = _there()
-    runs = failures = struck = replaced = 0
-    while struck < kills:
-        found = _one(rng, runs + seed, clean)
-        runs += 1
-        failures += found.failures
-        struck += found.struck
-        replaced += found.replaced
+    all_runs = Counter()
+    while all_runs["struck"] < kills:
+        found = _one(rng, all_runs["runs"] + seed, clean)
+        counts = {what: getattr(found, what) for what in ("failures", "struck", "replaced")}
+        all_runs.update(runs=1, **counts)
         assert not list(folder.glob(".cprsim_*"))
         there = _gone_but(there)
-    return Soaked(runs, failures, struck, replaced)
+    return all_runs
 
 
 def _gone_but(there):

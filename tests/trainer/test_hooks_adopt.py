@@ -1,9 +1,6 @@
 """State that something else than the hooks has brought: they continue from it without loading."""
 
 import multiprocessing
-import os
-import signal
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,7 +10,8 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning
 from cprsim.trainer.hooks.job_folder import JobFolder
 from cprsim.trainer.store.store import CheckpointStore
-from tests.trainer.loops import STEPS, Loop, clean, hooked, peer, scenario, train
+from tests.trainer.faults import killed_at, no_room
+from tests.trainer.loops import STEPS, Loop, begun, clean, hooked, peer
 
 
 def heal(loop, step):
@@ -30,73 +28,54 @@ def heal(loop, step):
 
 @pytest.mark.parametrize("policy", ["full", "cpr-scar"])
 @pytest.mark.parametrize(("done", "adopted"), [(13, 27), (27, 13), (20, 20), (27, 0)])
-def test_a_job_continues_from_what_a_peer_has(policy, done, adopted, tmp_path):
-    loop = Loop()
-    of = scenario(**{"async": {"system": "async", "interval": "10 s"}})
-    hooks = hooked(loop, policy, tmp_path, scenario=of)
-    train(loop, hooks, hooks.restore(), done)
+def test_the_accounts_of_a_job_continue_from_what_a_peer_has(policy, done, adopted, tmp_path):
+    loop = begun(policy, tmp_path, done)
     heal(loop, adopted)
-    hooks.adopt(adopted)
+    loop.hooks.adopt(adopted)
 
-    summary = hooks.summary
+    summary = loop.hooks.summary
     assert (summary.step, summary.checkpoint) == (adopted, adopted)
     assert (summary.failures, summary.pls, summary.updates_lost) == (1, 0, 0)
     assert (summary.seconds["lost"] > 0) == (adopted < done)
     assert summary.seconds["load"] > 0
 
-    # A kill right after it loses nothing of what was adopted.
-    other = Loop(seed=1)
-    again = hooked(other, policy, tmp_path, scenario=of)
-    assert again.restore() == adopted
-    assert other.digest() == loop.digest()
-
-    train(loop, hooks, adopted)
-    assert loop.digest() == clean()
-
 
 def test_the_next_save_is_due_a_period_later(tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, "full", tmp_path)
-    train(loop, hooks, hooks.restore(), 13)
+    loop = begun("full", tmp_path, 13)
     heal(loop, 16)
-    hooks.adopt(16)
+    loop.hooks.adopt(16)
     saved = {}
     for step in range(16, STEPS):
-        train(loop, hooks, step, step + 1)
-        saved[hooks.summary.checkpoint] = True
+        loop.train(step + 1)
+        saved[loop.hooks.summary.checkpoint] = True
     assert [*saved] == [16, 26, 36]
 
 
 @pytest.mark.parametrize("policy", ["full", "cpr-mfu"])
 def test_a_new_process_that_a_peer_heals_counts_its_start_and_loses_nothing(policy, tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, policy, tmp_path)
-    train(loop, hooks, hooks.restore(), 13)
-    new = Loop(seed=1)
-    again = hooked(new, policy, tmp_path)
-    assert again.restore() <= 13
+    begun(policy, tmp_path, 13)
+    new = hooked(policy, tmp_path, Loop(seed=1))
+    assert new.hooks.restore() <= 13
     heal(new, 27)
-    again.adopt(27)
-    summary = again.summary
+    new.hooks.adopt(27)
+    summary = new.hooks.summary
     assert (summary.failures, summary.pls, summary.updates_lost) == (1, 0, 0)
-    train(new, again, 27)
+    new.train()
     assert new.digest() == clean()
 
 
 def test_a_loss_after_it_counts_from_what_was_adopted(tmp_path):
-    loop = Loop()
-    hooks = hooked(loop, "cpr-vanilla", tmp_path)
-    train(loop, hooks, hooks.restore(), 3)
+    loop = begun("cpr-vanilla", tmp_path, 3)
     heal(loop, 27)
-    hooks.adopt(27)
-    train(loop, hooks, 27, 30)
-    assert hooks.on_failure({0}) == 30
+    loop.hooks.adopt(27)
+    loop.train(30)
+    assert loop.hooks.on_failure({0}) == 30
     # (E4): 3 of 40 steps, of one shard of two.
-    assert hooks.summary.pls == 3 / 40 / 2
+    assert loop.hooks.summary.pls == 3 / 40 / 2
 
 
 def test_calls_that_make_no_sense(tmp_path):
-    hooks = hooked(Loop(), "full", tmp_path)
+    hooks = hooked("full", tmp_path).hooks
     with pytest.raises(UsageError, match=r"adopt\(\) before restore\(\)"):
         hooks.adopt(3)
     hooks.restore()
@@ -108,61 +87,43 @@ def test_calls_that_make_no_sense(tmp_path):
 @pytest.mark.parametrize(("policy", "call"), [("full", "__init__"), ("cpr-mfu", "write")])
 def test_a_full_disk_ends_no_training(policy, call, tmp_path, monkeypatch):
     """There is no room for a new folder, or for what is to be in it; the next save has all rows."""
-    loop = Loop()
-    hooks = hooked(loop, policy, tmp_path)
-    train(loop, hooks, hooks.restore(), 12)
-    before = hooks.summary.checkpoint
+    loop = begun(policy, tmp_path, 12)
+    before = loop.hooks.summary.checkpoint
     heal(loop, 17)
     real = getattr(CheckpointStore, call)
 
     def full(store, *given, **more):
         if call == "__init__" and Path(given[0]).exists():
             return real(store, *given, **more)
-        raise OSError(28, "No space left on device")
+        return no_room()
 
     with monkeypatch.context() as patched:
         patched.setattr(CheckpointStore, call, full)
         with pytest.warns(HooksWarning, match="No space left"):
-            hooks.adopt(17)
-    assert hooks.summary.checkpoint == before > 0
-    train(loop, hooks, 17, 20)
-    again = Loop(seed=1)
-    assert hooked(again, policy, tmp_path).restore() == 20
+            loop.hooks.adopt(17)
+    assert loop.hooks.summary.checkpoint == before > 0
+    loop.train(20)
+    again = hooked(policy, tmp_path, Loop(seed=1))
+    assert again.hooks.restore() == 20
     assert again.digest() == loop.digest()
 
 
 def test_a_claim_that_cant_be_written_ends_training(tmp_path, monkeypatch):
-    loop = Loop()
-    hooks = hooked(loop, "full", tmp_path)
-    train(loop, hooks, hooks.restore(), 12)
+    loop = begun("full", tmp_path, 12)
     heal(loop, 17)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(JobFolder, "write", full)
+    monkeypatch.setattr(JobFolder, "write", no_room)
     with pytest.raises(RunError, match=r"its claim can't be written .*No space left"):
-        hooks.adopt(17)
+        loop.hooks.adopt(17)
 
 
 def adopting(folder, touches):
     """A process that adopts a state of a step that it has a checkpoint of; killed meanwhile."""
     warnings.simplefilter("ignore")
-    loop = Loop()
-    hooks = hooked(loop, "cpr-mfu", folder)
-    train(loop, hooks, hooks.restore(), 10)
-    hooks.save_now()
+    loop = begun("cpr-mfu", folder, 10)
+    loop.hooks.save_now()
     heal(loop, 27)
-    left = [touches]
-
-    def hook(event, _):
-        if event in {"open", "os.rename", "os.remove"}:
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
-    hooks.adopt(10)
+    killed_at(touches)
+    loop.hooks.adopt(10)
 
 
 @pytest.mark.slow
@@ -175,7 +136,7 @@ def test_a_kill_meanwhile_leaves_one_state_or_the_other(tmp_path):
         )
         process.start()
         process.join()
-        loop = Loop(seed=1)
-        assert hooked(loop, "cpr-mfu", folder).restore() == 10
+        loop = hooked("cpr-mfu", folder, Loop(seed=1))
+        assert loop.hooks.restore() == 10
         states.add(loop.digest())
     assert states == whole

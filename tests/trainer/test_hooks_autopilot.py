@@ -6,7 +6,7 @@ from cprsim.contract import Always, Plan, Recover, every
 from cprsim.trainer.hooks import running_job
 from cprsim.trainer.hooks.running_job import RunningJob
 from cprsim.trainer.support import LAB
-from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
+from tests.trainer.loops import STEPS, begun, hooked, scenario
 
 AUTO = {"auto": {"system": "autopilot", "prior": "30 s"}}
 
@@ -52,14 +52,10 @@ def test_the_clock_is_in_seconds_of_the_scenario(step_s, monkeypatch):
 @pytest.mark.parametrize("useful", ["4 ms", "40 s", "40 h"])
 def test_a_loop_comes_to_its_end_whatever_the_scenario_says_of_its_steps(useful, tmp_path):
     job = scenario(**AUTO, job={"useful_time": useful})
-    loop = Loop()
-    hooks = hooked(loop, "auto", tmp_path, scenario=job)
-    train(loop, hooks, hooks.restore(), 25)
-    again = hooked(Loop(), "auto", tmp_path, scenario=job)
-    first = again.restore()
-    train(Loop(), again, first)
+    begun("auto", tmp_path, 25, scenario=job)
+    again = begun("auto", tmp_path, STEPS, scenario=job)
 
-    assert again.summary.step == STEPS
+    assert again.hooks.summary.step == STEPS
 
 
 def known(hooks):
@@ -72,16 +68,15 @@ def test_a_new_process_knows_the_failures_and_saves_of_those_before(planned, tmp
     """A job that was stopped after `save_now()` has not failed; one that trained on has."""
     Time(monkeypatch, look_s=0.001)
     for starts in range(3):
-        hooks = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
-        first = hooks.restore()
-        train(Loop(), hooks, first, first + 12)
+        loop = hooked("auto", tmp_path, scenario=scenario(**AUTO))
+        hooks, first = loop.hooks, loop.hooks.restore()
+        loop.train(first + 12)
         assert hooks.save_now()
         if not planned:
-            train(Loop(), hooks, first + 12, first + 13)
+            loop.train(first + 13)
         knows = known(hooks)
         assert knows.failures == hooks.summary.failures == (0 if planned else starts)
 
-    again = hooked(Loop(), "auto", tmp_path, scenario=scenario(**AUTO))
-    again.restore()
-    knows = known(again)
+    again = begun("auto", tmp_path, 0, scenario=scenario(**AUTO))
+    knows = known(again.hooks)
     assert knows.timed_saves == 1

@@ -12,94 +12,21 @@ import random
 import re
 import shutil
 import signal
-import sys
 import warnings
 from collections import Counter
 
-import numpy as np
 import pytest
 import torch
 
-import cprsim
 from cprsim.errors import CprsimError
-from cprsim.trainer import TablePart, TrainerHooks, merge_deltas
+from cprsim.trainer import merge_deltas
+from tests.trainer.counting import counted, same, without_hooks
+from tests.trainer.faults import killed_at
 
-ROWS, STEPS, LIVES, LIFE = 24, 60, 3, 6
+STEPS, LIVES, LIFE = 60, 3, 6
 FORK = multiprocessing.get_context("fork")
-SCENARIO = cprsim.Scenario(
-    job={"useful_time": f"{STEPS} s"},
-    cluster={"parameter_servers": 2},
-    costs={"save": "0 s", "load": "0 s"},
-    failures={"exactly": 0},
-    policies={
-        "delta": {
-            "system": "delta",
-            "interval": "1 s",
-            "modified": 0.2,
-            "snapshot": "0 s",
-            "tracking": 0.0,
-        }
-    },
-)
-
-
-def updated(step):
-    """The rows of a step."""
-    return np.random.default_rng(step).choice(ROWS, 4, replace=False)
-
-
-def truth(step):
-    """Weights and sums of a job that never failed."""
-    weights, sums = np.zeros((ROWS, 2), np.float32), np.zeros(ROWS, np.float32)
-    for each in range(step):
-        weights[updated(each)] += each + 1
-        sums[updated(each)] += each + 1
-    return weights, sums
-
-
-class Job:
-    """A table in two shards, its optimizer's state, and a step in the dense part."""
-
-    def __init__(self):
-        self.weights, self.sums, self.step = torch.zeros(ROWS, 2), torch.zeros(ROWS), 0
-
-    def shards(self):
-        half = ROWS // 2
-        return {
-            shard: [TablePart(0, self.weights[rows], (self.sums[rows],), rows.start)]
-            for shard, rows in enumerate((slice(0, half), slice(half, ROWS)))
-        }
-
-    def dense(self):
-        return {"step": self}
-
-    def lookups(self, step):
-        return {0: torch.from_numpy(updated(step))}
-
-    def state_dict(self):
-        return {"step": self.step}
-
-    def load_state_dict(self, state):
-        self.step = state["step"]
-
-    def train(self, step):
-        for each in (self.weights, self.sums):
-            each[updated(step)] += step + 1
-        self.step = step + 1
-
-
-def killed_at(folder, touches):
-    """Die as files of a folder are touched for the last of so many times; None: never."""
-    left = [touches]
-
-    def hook(event, args):
-        if event in {"open", "os.rename", "os.remove"} and str(args[0]).startswith(str(folder)):
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    if touches is not None:
-        sys.addaudithook(hook)
+KEYS = {"modified": 0.2, "snapshot": "0 s", "tracking": 0.0}
+TRUTH = without_hooks(STEPS)
 
 
 def alone():
@@ -111,23 +38,20 @@ def alone():
 def live(folder, touches, said):
     """A process that trains: it says what it has loaded first."""
     alone()
-    job = Job()
-    killed_at(folder, touches)
-    hooks = TrainerHooks(SCENARIO, "delta", job, folder, STEPS)
+    killed_at(touches, folder)
+    it = counted(folder, STEPS, policy="delta", interval="1 s", keys=KEYS)
     try:
-        step = hooks.restore()
+        step = it.hooks.restore()
     except CprsimError:
         said.send(None)
         return
-    said.send((step, job.step, job.weights.numpy().copy(), job.sums.numpy().copy()))
-    for each in range(step, min(step + LIFE, STEPS)):
-        job.train(each)
-        hooks.after_step(each)
+    said.send((step, [each.numpy() for each in it.state()]))
+    it.train(min(step + LIFE, STEPS))
 
 
 def merge(folder, touches):
     alone()
-    killed_at(folder, touches)
+    killed_at(touches, folder)
     merge_deltas(folder)
 
 
@@ -203,9 +127,9 @@ def lived(folder, rng, counts):
         counts["refusals"] += 1
         return False
     if loaded:
-        step, dense, *rows = loaded
-        assert step == dense == (expected or 0)
-        assert all(map(np.array_equal, rows, truth(step)))
+        step, state = loaded
+        assert step == (expected or 0)
+        assert same(map(torch.from_numpy, state), TRUTH[step])
         counts["loads"] += step > 0
     if rng.random() < 0.3:
         damage(rng, folder)

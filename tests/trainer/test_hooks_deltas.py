@@ -15,7 +15,7 @@ from cprsim.trainer import merge as merger
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in
-from tests.trainer.loops import BATCH, STEPS, Loop, batch, clean, hooked, scenario
+from tests.trainer.loops import BATCH, STEPS, Loop, clean, hooked, scenario
 from tools.pages.walkthroughs import code
 from tools.paths import DOCS
 
@@ -26,25 +26,19 @@ def long(monkeypatch):
     monkeypatch.setattr(store, "_MOST_DELTAS", 100)
 
 
-def keys(variant=None):
-    """Those of `delta`, or of check-n-run in that variant, which hooks carry out unquantised."""
-    system = {"system": "delta"}
-    if variant is not None:
-        system = {"system": "check-n-run", "variant": variant, "bits": 32}
-    return system | {"interval": "2 s", "snapshot": "0 s", "tracking": 0.0}
+KEYS = {"system": "delta", "interval": "2 s", "snapshot": "0 s", "tracking": 0.0}
 
 
-def begun(folder, loop=None, variant=None):
-    loop = Loop() if loop is None else loop
-    return loop, hooked(loop, "deltas", folder, scenario=scenario(deltas=keys(variant)))
+def deltas_job(folder, loop=None):
+    """A loop with saves of modified rows, each of them stored before the next step."""
+    return hooked("deltas", folder, loop, scenario=scenario(deltas=KEYS))
 
 
-def train(loop, hooks, first, end=STEPS):
-    """Steps that are so long that each save is stored before the next one is due."""
-    for step in range(first, end):
-        loop.step(batch(step))
-        hooks.after_step(batch(step))
-        hooks._saves.settle()
+def begun(folder, end):
+    loop = deltas_job(folder)
+    loop.hooks.restore()
+    loop.train(end, settle=True)
+    return loop
 
 
 def deltas(folder):
@@ -59,14 +53,13 @@ def newest(folder):
 
 @pytest.mark.usefixtures("long")
 def test_the_trainer_builds_on_what_a_merger_has_made(tmp_path, capsys):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 11)
+    loop = begun(tmp_path, 11)
     before = deltas(tmp_path)
     assert len(before) > 2
     assert merge_deltas(tmp_path) == 1
     assert merge_deltas(tmp_path) == 0  # it is merged
     assert deltas(tmp_path) == before  # until the next save
-    train(loop, hooks, 11, 21)
+    loop.train(21, settle=True)
     after = deltas(tmp_path)
     assert after[0].endswith("m.npys")
     assert len(after) < 7
@@ -75,18 +68,18 @@ def test_the_trainer_builds_on_what_a_merger_has_made(tmp_path, capsys):
     assert {*before} & left == {*before}  # of another base, should this one be spoilt
     merger.main([str(tmp_path)])
     assert capsys.readouterr().out == "1 new bases\n"
-    train(loop, hooks, 21, 31)
+    loop.train(31, settle=True)
     left = {each.name for each in folder.glob("*.npys")}
     assert not {*before} & left
 
-    other, again = begun(tmp_path, Loop(seed=1))
-    train(other, again, again.restore())
-    assert other.digest() == clean()
+    again = deltas_job(tmp_path, Loop(seed=1))
+    again.hooks.restore()
+    again.train(settle=True)
+    assert again.digest() == clean()
 
 
 def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 11)
+    begun(tmp_path, 11)
     (folder,) = tmp_path.glob("rows-0-*")
     (folder / random.Random(0).choice(deltas(tmp_path)[1:])).unlink()
     with pytest.warns(HooksWarning, match="the chain is not merged"):
@@ -100,22 +93,19 @@ def test_a_merger_needs_checkpoints(tmp_path):
 
 
 def test_the_trainer_merges_itself_where_nothing_else_does(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore())
+    loop = begun(tmp_path, STEPS)
     (folder,) = tmp_path.glob("rows-0-*")
     base, *more = (each.size for each in newest(folder).files)
-    assert hooks.summary.saves > 15
+    assert loop.hooks.summary.saves > 15
     assert sum(more) <= 2 * base
 
 
 def test_an_optimizer_that_moves_unused_rows_is_found(tmp_path):
     """Momentum of an optimizer that is not sparse: no batch looks up the rows that it moves."""
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 1)
-    train(loop, hooks, 1, 5)
+    loop = begun(tmp_path, 5)
     loop.tables[1].weight.data *= 0.999
     with pytest.raises(UsageError, match="sampled rows changed that no batch looked up"):
-        train(loop, hooks, 5, 9)
+        loop.train(9, settle=True)
 
 
 def test_rows_that_are_evicted_come_back_with_their_ids(tmp_path):
@@ -179,7 +169,7 @@ def dynamic_scenario():
         cluster={"parameter_servers": 2},
         costs={"save": "1 s", "load": "1 s"},
         failures={"exactly": 0},
-        policies={"deltas": keys() | {"modified": 0.3}},
+        policies={"deltas": KEYS | {"modified": 0.3}},
     )
 
 
@@ -235,8 +225,7 @@ def test_weights_and_moments_of_a_row_are_of_one_instant_whatever_threads_do(tmp
 
 
 def test_an_update_inside_another_keeps_both(tmp_path):
-    _, hooks = begun(tmp_path)
-    hooks.restore()
+    hooks = begun(tmp_path, 0).hooks
     with hooks.updating():
         with hooks.updating():
             pass

@@ -1,6 +1,5 @@
 """A disk that is full, and saves that fail: training goes on, and nothing is lost."""
 
-import errno
 import os
 import shutil
 import subprocess
@@ -14,22 +13,19 @@ import torch
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer import HooksWarning, TablePart
 from cprsim.trainer.hooks.snapshot import Image
-from tests.trainer.held import Held, hooks, said, steps
-from tests.trainer.loops import Loop, hooked, scenario, train
+from tests.trainer import loops
+from tests.trainer.faults import no_room
+from tests.trainer.held import Held, begun, hooks, refused, steps
+from tests.trainer.loops import hooked, scenario
 from tests.waiting import HANGS_S, wait_until
 
-
-def no_room(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+ASYNC = scenario(**{"async": {"system": "async", "interval": "10 s"}})
 
 
-def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-
-    monkeypatch.setattr(os, "fsync", no_room)
-    for _ in range(2):
-        it.after_step({})
+@pytest.mark.parametrize("call", ["os.fsync", "cprsim.trainer.store.files.Hashing.write"])
+def test_a_full_disk_names_the_file(call, tmp_path, monkeypatch):
+    it = begun(tmp_path, "full", 2)
+    monkeypatch.setattr(call, no_room)
     with pytest.warns(HooksWarning) as warned:
         it.after_step({})
     assert [str(each.message) for each in warned] == [
@@ -37,16 +33,13 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         f"'{tmp_path}/rows-0-0/00000001.npys'; training continues, the last checkpoint is of step 0"
     ]
     monkeypatch.undo()
-    for _ in range(3):  # the next is a period later, and has room
-        it.after_step({})
+    steps(it, 3)  # the next is a period later, and has room
     assert (it.summary.saves, it.summary.saves_failed) == (1, 1)
     assert hooks(Held(), tmp_path, "full").restore() == 6
 
 
 def test_saves_do_not_get_longer_with_those_before(tmp_path):
-    it = hooks(Held(), tmp_path, steps=400)  # one each 25 steps
-    it.restore()
-    steps(it, 300)
+    it = begun(tmp_path, count=300, steps=400)  # one each 25 steps
     assert it.summary.saves > 10
     assert len(list(it._job.usable)) <= 4  # no more than its store has, and one before
     assert len(it._job.watch.spans) <= 4
@@ -54,13 +47,11 @@ def test_saves_do_not_get_longer_with_those_before(tmp_path):
 
 
 def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monkeypatch):
-    it = hooks(Held(), tmp_path / "it", "full")
-
     monkeypatch.setattr(os, "fsync", no_room)
     with pytest.raises(
         RunError, match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room"
     ):
-        it.restore()
+        begun(tmp_path / "it", "full")
 
 
 @pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
@@ -68,11 +59,9 @@ def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monke
 def test_what_can_never_be_stored_again_ends_training(way, policy, tmp_path):
     """At the save that finds it, written beside training or not; earlier checkpoints stay."""
     adapter = Held()
-    job = {"steps": 40, "scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
-    it = hooks(adapter, tmp_path, policy, **job)
-    it.restore()
-    steps(it, 12)
-    it._saves.settle()
+    job = {"steps": 40, "scenario": ASYNC}
+    it = begun(tmp_path, policy, 12, adapter, **job)
+    it.settle()
     if way == "kind":
         adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
         wanted = r"^dense\(\)\.state\.mlp\.seen is a set"
@@ -88,8 +77,7 @@ def test_what_can_never_be_stored_again_ends_training(way, policy, tmp_path):
 def test_what_fails_now_may_be_stored_later(tmp_path):
     """An error of the loop's own `state_dict()` is warned of."""
     adapter = Held()
-    it = hooks(adapter, tmp_path, "full")
-    it.restore()
+    it = begun(tmp_path, "full", 0, adapter)
     rest = adapter.rest["mlp"]
     adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: 1 / 0})()
     with pytest.warns(HooksWarning, match="step 3 failed: ZeroDivisionError"):
@@ -101,8 +89,7 @@ def test_what_fails_now_may_be_stored_later(tmp_path):
 
 def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_path):
     adapter = Held()
-    it = hooks(adapter, tmp_path, "full")
-    it.restore()
+    it = begun(tmp_path, "full", 0, adapter)
     rows = adapter.parts[0]
     adapter.found = adapter.found | {0: [rows._replace(state=(torch.zeros(300),))]}
     with pytest.raises(UsageError, match="make the state of the optimiser before restore"):
@@ -111,41 +98,32 @@ def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_
 
 @pytest.mark.parametrize("left", ["rows-0-0", "dense-0"])
 def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path):
-    hooks(Held(), tmp_path).restore()
+    begun(tmp_path)
     (tmp_path / "job.json").unlink()
     shutil.rmtree(tmp_path / ({"rows-0-0", "dense-0"} - {left}).pop())
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(
-        UsageError,
-        match=said(
-            f"folder {tmp_path}: has {left}, but no job.json that says of which job it is; bring "
-            "that back, or give another folder"
-        ),
+    with refused(
+        f"folder {tmp_path}: has {left}, but no job.json that says of which job it is; bring that "
+        "back, or give another folder"
     ):
-        hooks(Held(), tmp_path).restore()
+        begun(tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_names_of_new_folders_are_kept_once(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr("cprsim.trainer.hooks.checkpoints.sync_folder", synced.append)
-    it = hooks(Held(), tmp_path / "it", "full")
-    it.restore()
-    steps(it, 5)
+    begun(tmp_path / "it", "full", 5)
     assert synced == [tmp_path / "it", tmp_path]
 
 
 def test_saving_now_in_another_thread(tmp_path):
-    it = hooks(Held(), tmp_path)
-    it.restore()
+    it = begun(tmp_path)
     with (
         ThreadPoolExecutor(1) as pool,
-        pytest.raises(
-            UsageError,
-            match=said(
-                "save_now() in another thread than the loop's, which may be in the middle of a "
-                "step: call it between steps there, or send a signal that saving_on() listens for"
-            ),
+        refused(
+            "save_now() in another thread than the loop's, which may be in the middle of a step: "
+            "call it between steps there, or send a signal that saving_on() listens for"
         ),
     ):
         pool.submit(it.save_now).result()
@@ -153,9 +131,6 @@ def test_saving_now_in_another_thread(tmp_path):
 
 
 # --- Saves that are written beside training -------------------------------------------------------
-
-
-ASYNC = {"async": {"system": "async", "interval": "10 s"}}
 
 
 @pytest.fixture
@@ -173,61 +148,60 @@ def gate(monkeypatch):
     opened.set()
 
 
-def begun(folder, **more):
-    loop = Loop()
-    hooks = hooked(loop, "async", folder, scenario=scenario(**ASYNC), **more)
-    return loop, hooks
+def trained(folder, end):
+    """A loop, up to a step."""
+    return loops.begun("async", folder, end, scenario=ASYNC)
+
+
+def written(loop):
+    """Wait until the save under way is written."""
+    wait_until(loop.hooks._saves._under_way.snapshot.done)
 
 
 def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 15)  # it was due at step 10
-    assert hooks.summary.saves == 0
+    loop = trained(tmp_path, 15)  # it was due at step 10
+    assert loop.hooks.summary.saves == 0
     gate.set()
-    written = hooks._saves._under_way.snapshot
-    wait_until(written.done)
-    train(loop, hooks, 15, 16)
+    written(loop)
+    loop.train(16)
 
-    assert hooks.summary.saves == 1
-    assert hooks.summary.seconds["stall"] > 0
-    assert hooks._job.usable.last.step == 10
+    assert loop.hooks.summary.saves == 1
+    assert loop.hooks.summary.seconds["stall"] > 0
+    assert loop.hooks._job.usable.last.step == 10
 
 
 def test_what_is_stored_is_the_snapshot_not_what_training_made_of_it(tmp_path, gate):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 10)
+    loop = trained(tmp_path, 10)
     then = loop.state()
-    train(loop, hooks, 10, 19)
+    loop.train(19)
     gate.set()
-    wait_until(hooks._saves._under_way.snapshot.done)
-    other, again = begun(tmp_path)
+    written(loop)
+    again = hooked("async", tmp_path, scenario=ASYNC)
 
-    assert again.restore() == 10
-    assert all(map(torch.equal, other.state(), then))
+    assert again.hooks.restore() == 10
+    assert all(map(torch.equal, again.state(), then))
 
 
 def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate):
     """`in_flight` is 1: at step 20 nothing is begun; it is once the first has landed."""
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 25)
-    assert hooks._saves._under_way.step == 10
+    loop = trained(tmp_path, 25)
+    assert loop.hooks._saves._under_way.step == 10
     gate.set()
-    wait_until(hooks._saves._under_way.snapshot.done)
-    train(loop, hooks, 25, 26)
+    written(loop)
+    loop.train(26)
 
-    assert hooks.summary.saves == 1
-    assert hooks._saves._under_way.step == 26
+    assert loop.hooks.summary.saves == 1
+    assert loop.hooks._saves._under_way.step == 26
 
 
 def test_a_failure_waits_for_what_is_under_way(tmp_path):
-    loop, hooks = begun(tmp_path)
-    train(loop, hooks, hooks.restore(), 10)
+    loop = trained(tmp_path, 10)
     for table in loop.tables:
         table.weight.detach().fill_(float("nan"))
 
-    assert hooks.on_failure({0}) == 10
+    assert loop.hooks.on_failure({0}) == 10
     assert all(each.isfinite().all() for each in loop.state())
-    assert hooks.summary.saves == 1
+    assert loop.hooks.summary.saves == 1
 
 
 ENDS = """
@@ -242,8 +216,7 @@ def late(self, step, returns_to):
         wait_until(lambda: pools._shutdown)
     return write(self, step, returns_to)
 Image.write = late
-loop, hooks = it.begun(sys.argv[1])
-it.train(loop, hooks, hooks.restore(), 10)
+loop = it.trained(sys.argv[1], 10)
 raise SystemExit
 """
 
@@ -251,4 +224,4 @@ raise SystemExit
 @pytest.mark.slow
 def test_one_that_is_under_way_when_the_script_ends_is_stored(tmp_path):
     subprocess.run([sys.executable, "-c", ENDS, str(tmp_path)], check=True)
-    assert begun(tmp_path)[1].restore() == 10
+    assert hooked("async", tmp_path, scenario=ASYNC).hooks.restore() == 10

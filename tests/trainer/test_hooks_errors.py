@@ -7,7 +7,7 @@ import torch
 
 from cprsim.errors import RunError, ScenarioError
 from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks, split_rows
-from tests.trainer.held import STEPS, Held, hooks, refused, said, steps
+from tests.trainer.held import STEPS, Held, begun, hooks, refused, said, steps
 from tests.trainer.loops import scenario
 
 ROWS, WAY_OUT = torch.zeros(100, 8), "give {shard: [TablePart(table, weights, state), ...]}"
@@ -98,8 +98,7 @@ def test_a_copy_is_no_table(copy, tmp_path):
     ],
 )
 def test_lookups_that_can_not_be_meant(batch, text, tmp_path):
-    it = hooks(Held(), tmp_path)
-    it.restore()
+    it = begun(tmp_path)
     with refused(f"lookups(): {text}"):
         it.after_step(batch)
 
@@ -113,8 +112,7 @@ def test_an_empty_list_and_padding_are_no_rows(tmp_path):
 
 @pytest.mark.parametrize("row", [100, -2])
 def test_rows_that_are_not_there_are_left_out_and_told_once_a_table(row, tmp_path):
-    it = hooks(Held(), tmp_path)
-    it.restore()
+    it = begun(tmp_path)
     batch = {0: torch.tensor([5]), 1: torch.tensor([[3, row]])}
     with pytest.warns(
         HooksWarning,
@@ -148,9 +146,8 @@ def test_arguments_of_another_kind_are_told(name, given, told, tmp_path):
 def test_rows_and_shards_that_nobody_gives_are_told_of(tmp_path):
     adapter = Held()
     adapter.found = {0: [TablePart(0, ROWS[:60]), TablePart(1, torch.zeros(100, 8))]}
-    it = hooks(adapter, tmp_path)
     with pytest.warns(HooksWarning) as told:
-        it.restore()
+        begun(tmp_path, adapter=adapter)
     assert str(told[0].message) == (
         "shards(): no process gives 1 of the 2 shards; 240 of the 300 rows of table 0; 20 of the "
         "20 rows of table 2: unless dense() has them, they are neither saved nor loaded"
@@ -165,18 +162,16 @@ def changed(folder, adapter):
 
 def stateful(folder, adapter):
     adapter.rest["sampler"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
-    hooks(adapter, folder).restore()
+    begun(folder, adapter=adapter)
 
 
-def begun(adapter, more=None, **keys):
+def again(adapter, more=None, **keys):
     """Restore a folder that a job of ten steps was begun in."""
 
     def restored(folder, first):
-        it = hooks(first, folder, "full")
-        it.restore()
-        steps(it, STEPS)
+        begun(folder, "full", STEPS, first)
         adapter.rest |= more or {}
-        hooks(adapter, folder, "full", **keys).restore()
+        begun(folder, "full", 0, adapter, **keys)
 
     return restored
 
@@ -195,21 +190,21 @@ WRONG_STARTS = {
         "strings, bytes, or lists, tuples and dictionaries of these",
     ),
     "dense": (
-        begun(Held(), {"top": torch.nn.Linear(2, 2)}),
+        again(Held(), {"top": torch.nn.Linear(2, 2)}),
         "dense(): gives ['mlp', 'top'], but the checkpoint has ['mlp']; give the same, or another "
         "folder",
     ),
     "smaller": (
-        begun(Held(((200, 8), (100, 8), (20, 8)))),
+        again(Held(((200, 8), (100, 8), (20, 8)))),
         "shards(): no process gives rows 200 to 299 of table 0, which the checkpoints in @ have; "
         "give all rows, or another folder",
     ),
     "wider": (
-        begun(Held(((300, 8), (100, 16), (20, 8)))),
+        again(Held(((300, 8), (100, 16), (20, 8)))),
         "folder @: has checkpoints of another job (tables differ); give another folder",
     ),
     "steps": (
-        begun(Held(), steps=8),
+        again(Held(), steps=8),
         "steps = 8: the folder @ has a checkpoint of step 9; give as many or more, those of the "
         "whole job",
     ),
@@ -237,19 +232,17 @@ def test_a_folder_whose_job_can_not_be_read(tmp_path, content):
     else:
         (tmp_path / "job.json").write_text(content)
     with refused(f"folder {tmp_path}: job.json in it can't be read; give another"):
-        hooks(Held(), tmp_path).restore()
+        begun(tmp_path)
 
 
 def test_a_folder_whose_checkpoints_are_all_spoilt_or_gone(tmp_path):
-    it = hooks(Held(), tmp_path, "full")
-    it.restore()
-    steps(it, 5)
+    begun(tmp_path, "full", 5)
     for file in (tmp_path / "rows-0-0").glob("*.npys"):
         file.write_bytes(b"")
     with refused(
         f"{tmp_path}/rows-0-0: no sound checkpoint is left in it; begin in another folder", RunError
     ):
-        hooks(Held(), tmp_path, "full").restore()
+        begun(tmp_path, "full")
     for file in (tmp_path / "rows-0-0").iterdir():
         file.unlink()
     with refused(
@@ -257,7 +250,7 @@ def test_a_folder_whose_checkpoints_are_all_spoilt_or_gone(tmp_path):
         "of table 1; rows 0 to 19 of table 2), which the job had; bring it back, or begin in "
         "another folder"
     ):
-        hooks(Held(), tmp_path, "full").restore()
+        begun(tmp_path, "full")
 
 
 def test_calls_out_of_order(tmp_path):

@@ -4,7 +4,6 @@ The oracle is a copy of all rows and of the dense part, taken as saves are store
 tracker chose, these alone.
 """
 
-import errno
 import os
 import random
 import warnings
@@ -15,7 +14,8 @@ import torch
 from cprsim.trainer import HooksObserver, HooksWarning
 from cprsim.trainer.hooks.snapshot import Image
 from cprsim.trainer.hooks.trackers import RowTrackers
-from tests.trainer.loops import STEPS, Adapter, Loop, clean, hooked, scenario, train
+from tests.trainer.faults import no_room
+from tests.trainer.loops import STEPS, Adapter, Loop, clean, hooked, scenario
 from tests.trainer.test_hooks_adopt import heal
 
 MORE = {
@@ -53,7 +53,7 @@ class World(HooksObserver):
             if self.full == "disk" or (
                 self.full and image.store is self.hooks._state.checkpoints.dense
             ):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                no_room()
             return write(image, *more)
 
         monkeypatch.setattr(RowTrackers, "select", noted)
@@ -64,9 +64,9 @@ class World(HooksObserver):
 
     def start(self, seed):
         """A process, whose state is another one until it restores, but for the first."""
-        self.loop = Loop(seed)
         given = {"scenario": SCENARIO, "observers": [self]}
-        self.hooks = hooked(self.loop, self.policy, self.folder, **given)
+        self.loop = hooked(self.policy, self.folder, Loop(seed), **given)
+        self.hooks = self.loop.hooks
         return self.hooks.restore()
 
     def rows(self):
@@ -87,10 +87,8 @@ class World(HooksObserver):
             image[at] = now[at]
         self.dense, self.step, self.saves = self.rest(), save.step, self.saves + 1
 
-    def train(self, first, end):
-        for step in range(first, end):
-            train(self.loop, self.hooks, step, step + 1)
-            self.hooks.settle()
+    def train(self, end):
+        self.loop.train(end, settle=True)
         return end
 
     def check(self, rows, dense):
@@ -163,7 +161,7 @@ def test_what_comes_back_is_what_was_saved(policy, seeds, tmp_path, monkeypatch)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HooksWarning)
             while step < STEPS:
-                step = world.train(step, min(step + world.rng.randint(1, 9), STEPS))
+                step = world.train(min(step + world.rng.randint(1, 9), STEPS))
                 event = world.rng.choice(
                     [world.lose, world.kill, world.save, world.fill, world.adopt]
                 )

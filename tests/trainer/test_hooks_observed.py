@@ -12,8 +12,8 @@ from cprsim.cli import command as cli
 from cprsim.fitting.job_events import is_events, read_events
 from cprsim.metrics import PrometheusExporter
 from cprsim.trainer import EventLog, HooksObserver, HooksWarning
-from tests.trainer.held import Held, hooks, steps
-from tests.trainer.test_hooks_disk import no_room
+from tests.trainer.faults import no_room
+from tests.trainer.held import begun, steps
 
 STEPS = 12
 
@@ -42,14 +42,13 @@ class Noted(HooksObserver):
         self.seen.append(("noticed", step))
 
 
-def hooked(folder, policy, *observers):
-    return hooks(Held(), folder, policy, steps=STEPS, observers=observers)
+def job(folder, policy, *observers):
+    return begun(folder, policy, steps=STEPS, observers=observers)
 
 
 def test_an_observer_sees_saves_losses_loads_and_steps_in_order(tmp_path, monkeypatch):
     noted = Noted()
-    it = hooked(tmp_path, "partial", noted)
-    it.restore()
+    it = job(tmp_path, "partial", noted)
 
     steps(it, 3)  # a save at step 3, of 12 steps of 40 s, every 10 s
     it.on_failure({1})
@@ -83,8 +82,7 @@ def test_an_observer_that_fails_ends_no_training(tmp_path):
         def saved(self, save):
             raise KeyError("board")
 
-    it = hooked(tmp_path, "full", Broken())
-    it.restore()
+    it = job(tmp_path, "full", Broken())
     steps(it, 2)
     with pytest.warns(
         HooksWarning, match=r"^observer Broken\.saved: KeyError: 'board'; training continues$"
@@ -95,8 +93,7 @@ def test_an_observer_that_fails_ends_no_training(tmp_path):
 
 def test_what_is_scraped_is_the_summary(tmp_path):
     parser = pytest.importorskip("prometheus_client.parser", reason="needs cprsim[metrics]")
-    it = hooked(tmp_path, "partial")
-    it.restore()
+    it = job(tmp_path, "partial")
     steps(it, 8)
     it.on_failure({1})
     exporter = PrometheusExporter(lambda: it.summary.reading)
@@ -128,13 +125,10 @@ def kinds(path):
 def logged(tmp_path):
     """A job that is told of a failure, and begins again once: its log, with a clock of 10 s."""
     path, ticks = tmp_path / "events.jsonl", itertools.count(1_700_000_000, 10)
-    hooks = hooked(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks)))
-    hooks.restore()
-    steps(hooks, 7)  # saves at steps 3 and 6
-    hooks.on_failure({1})
-    again = hooked(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks)))
-    again.restore()
-    steps(again, 6)
+    it = job(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks)))
+    steps(it, 7)  # saves at steps 3 and 6
+    it.on_failure({1})
+    steps(job(tmp_path / "job", "partial", EventLog(path, lambda: next(ticks))), 6)
     return path
 
 
@@ -167,8 +161,7 @@ def test_a_log_that_cannot_be_written_ends_no_training(tmp_path):
     path = tmp_path / "logs" / "events.jsonl"
     with pytest.warns(HooksWarning, match="event log: .*No such file"):
         log = EventLog(path)
-    hooks = hooked(tmp_path / "job", "full", log)
-    hooks.restore()
+    it = job(tmp_path / "job", "full", log)
     with pytest.warns(HooksWarning, match=r"observer EventLog\.saved: FileNotFoundError"):
-        steps(hooks, 3)
-    assert hooks.summary.saves == 1
+        steps(it, 3)
+    assert it.summary.saves == 1

@@ -1,15 +1,16 @@
 """A dense part of DTensors in one process: torch.distributed.checkpoint in a store that hashes."""
 
+from functools import partial
+
 import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
-from cprsim.trainer import TrainerHooks
 from cprsim.trainer.hooks.nested import packed
 from cprsim.trainer.hooks.ranks import OneProcess
-from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
+from tests.trainer.counting import Counted, counted
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +26,8 @@ def mesh(tmp_path_factory):
 class Sharded(Counted):
     """Its MLP is a DTensor, beside something that isn't."""
 
-    def __init__(self, mesh):
-        super().__init__()
+    def __init__(self, mesh, *given):
+        super().__init__(*given)
         whole = torch.arange(6.0).view(3, 2)
         self.dtensor = distribute_tensor(whole, mesh, [Shard(0)])
 
@@ -52,13 +53,13 @@ class Survivor(OneProcess):
 
 
 def test_what_lies_beside_shards_is_taken_from_a_survivor(mesh, tmp_path):
-    there, it = Sharded(mesh), Sharded(mesh)
+    there = Sharded(mesh)
     there.mlp.weight.detach().fill_(7)
     survivor = Survivor(packed({"mlp": there.mlp.state_dict()}))
-    hooks = TrainerHooks(job(policy="partial"), "it", it, tmp_path / "it", STEPS, survivor)
-    hooks.restore()
+    it = counted(tmp_path, policy="partial", of=partial(Sharded, mesh), ranks=survivor)
+    it.hooks.restore()
     it.dtensor.to_local().fill_(8)
-    hooks.on_failure({0}, dense=True)
+    it.hooks.on_failure({0}, dense=True)
 
     assert it.mlp.weight == 7
     assert torch.equal(it.dtensor.to_local(), torch.arange(6.0).view(3, 2))

@@ -6,13 +6,12 @@ from collections import namedtuple
 import pytest
 import torch
 
-import cprsim
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TablePart
-from tests.trainer.held import STEPS, Held, hooks, steps
-from tests.trainer.loops import Adapter, Loop, batch, hooked, scenario, train
-from tests.trainer.test_hooks_changed_jobs import job, processes
-from tests.trainer.test_hooks_changed_jobs import train as counted
+from tests.trainer import loops
+from tests.trainer.counting import Processes
+from tests.trainer.held import STEPS, Held, begun, hooks, steps
+from tests.trainer.loops import Adapter, Loop, batch, scenario
 
 #: Bytes of three tables of 8 columns in float32, and more than those of the MLP and its accounts.
 ROWS, DENSE = (300 + 100 + 20) * 8 * 4, 4000
@@ -48,9 +47,7 @@ def test_stores_take_no_more_than_was_said(policy, times, tmp_path, monkeypatch)
         unlink(path, **more)
 
     monkeypatch.setattr(type(tmp_path), "unlink", seen)
-    loop = Loop()
-    it = hooked(loop, policy, tmp_path, scenario=scenario(job={"useful_time": "400 s"}))
-    train(loop, it, it.restore())
+    loops.begun(policy, tmp_path, loops.STEPS, scenario=scenario(job={"useful_time": "400 s"}))
 
     assert len(sizes) > 3
     headers = 1024  # of NumPy, in all files
@@ -58,14 +55,8 @@ def test_stores_take_no_more_than_was_said(policy, times, tmp_path, monkeypatch)
 
 
 def of_cpr(mean):
-    return cprsim.Scenario(
-        job={"useful_time": "40 s", "samples": 1280},
-        model={"tables": [{"rows": rows, "dim": 8} for rows in (300, 100, 20)]},
-        cluster={"parameter_servers": 2, "trainers": 1},
-        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
-        failures={"distribution": "exponential", "mean": mean},
-        policies={"cpr": {"system": "cpr-mfu", "target_pls": 0.1}},
-    )
+    failures = {"distribution": "exponential", "mean": mean}
+    return scenario(failures=failures, cpr={"system": "cpr-mfu", "target_pls": 0.1})
 
 
 def test_cpr_that_plans_full_recovery_says_so(tmp_path):
@@ -100,8 +91,7 @@ def test_an_optimizer_that_keeps_state_of_rows_in_dense(given, tmp_path, recwarn
             only = {"mlp": loop.mlp}
             return only if given == "no optimizer" else only | {"adagrad": loop.of_rows}
 
-    it = hooks(Its(loop), tmp_path, "full")
-    it.restore()
+    it = begun(tmp_path, "full", adapter=Its(loop))
     loop.step(batch(0))
     it.after_step(batch(0))
     told = [str(each.message) for each in recwarn if each.category is HooksWarning]
@@ -128,15 +118,11 @@ def test_only_a_start_after_a_failure_counts_as_one(ended, tmp_path):
 def test_failures_that_other_processes_know_of_are_counted(tmp_path):
     """Each is lost in turn, and a process that stands in for one knows of its own start alone."""
 
-    def lost(it, hooks_of):
-        counted(it, hooks_of, hooks_of.restore(), 12)
-        for _ in range(2):
-            hooks_of.on_failure({0})
-        if it.mine[0] == 0:
-            hooks_of._saves.counts["failures"] = 0
-        hooks_of.on_failure({0})
-        return hooks_of.job_summary().failures
-
-    given = {"policy": "partial"}
-    assert processes((1, 1), lambda n: tmp_path / str(n), lost, **given) == [3, 3]
-    assert job(policy="partial").policies["it"].system == "partial"
+    job = Processes((1, 1), tmp_path, policy="partial")
+    job.restore()
+    job.train(12)
+    for _ in range(2):
+        job.on_failure(0)
+    job.its[0].hooks._saves.counts["failures"] = 0
+    job.on_failure(0)
+    assert job.do(lambda it: it.hooks.job_summary().failures) == [3, 3]

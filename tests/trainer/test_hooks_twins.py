@@ -1,14 +1,12 @@
 """Two processes that hold the same rows, as threads: averaged, and filled by one another."""
 
-from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 import torch
 
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import RunError
 from cprsim.trainer import TablePart, TrainerHooks
+from tests.trainer.counting import Threads, Together, at_once
+from tests.trainer.held import Held, hooks, refused
 from tests.trainer.jobs import job_of
-from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 10, 6, 2
 
@@ -47,45 +45,32 @@ class Twin:
             self.hooks.after_step(None)
 
 
-class Alone:
-    """One that can't average."""
-
-    def __init__(self):
-        self.rows = torch.zeros(ROWS, DIM)
-
-    def shards(self):
-        return {0: [TablePart(0, self.rows)]}
-
-    def dense(self):
-        return {}
-
-
-def both(do, twins):
-    """Do the same in both processes at once."""
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(do, twins))
-
-
 def job():
     twins = {"system": "twin-groups", "every": "4 s", "sync": "1 s"}
     return job_of(STEPS, [2 * ROWS], DIM, trainers=2, twins=twins)
 
 
-def test_a_lost_shard_is_as_its_twin_and_has_lost_what_came_since_the_averaging(tmp_path):
+def restored(folder, first=0):
+    """Two twins at the start of a job; `first`: by how many rows the second is apart."""
     together = Together(2)
-    twins = [Twin(n, tmp_path, together) for n in range(2)]
-    both(lambda twin: twin.hooks.restore(), twins)
-    both(lambda twin: twin.train(0, 6), twins)
+    twins = [Twin(n, folder, together, first=n * first) for n in range(2)]
+    at_once(lambda twin: twin.hooks.restore(), twins)
+    return twins
+
+
+def test_a_lost_shard_is_as_its_twin_and_has_lost_what_came_since_the_averaging(tmp_path):
+    twins = restored(tmp_path)
+    at_once(lambda twin: twin.train(0, 6), twins)
     # Averages of 0 and 4 after four steps, and two steps of 0 or 1.
     assert [float(each.rows[0, 0]) for each in twins] == [2, 4]
     for each in (twins[0].rows, twins[0].state):
         each.fill_(float("nan"))
 
-    assert both(lambda twin: twin.hooks.on_failure({0}), twins) == [6, 6]
+    assert at_once(lambda twin: twin.hooks.on_failure({0}), twins) == [6, 6]
     for twin in twins:
         assert torch.equal(twin.rows, torch.full((ROWS, DIM), 4.0))
         assert torch.equal(twin.state, torch.full((ROWS,), 4.0, dtype=torch.float64))
-    both(lambda twin: twin.train(6, STEPS), twins)
+    at_once(lambda twin: twin.train(6, STEPS), twins)
     # At 4 and at 8; the loss moved nothing.
     assert [twin.averages for twin in twins] == [2, 2]
     # (E4): 2 of 10 steps of one of two. Updates are each process's own: 2 of 10.
@@ -94,37 +79,31 @@ def test_a_lost_shard_is_as_its_twin_and_has_lost_what_came_since_the_averaging(
 
 
 def test_where_all_twins_are_lost_the_job_begins_again(tmp_path):
-    together = Together(2)
-    twins = [Twin(n, tmp_path, together) for n in range(2)]
-    both(lambda twin: twin.hooks.restore(), twins)
-    both(lambda twin: twin.train(0, 6), twins)
+    twins = restored(tmp_path)
+    at_once(lambda twin: twin.train(0, 6), twins)
 
-    assert both(lambda twin: twin.hooks.on_failure({0, 1}), twins) == [0, 0]
+    assert at_once(lambda twin: twin.hooks.on_failure({0, 1}), twins) == [0, 0]
     for twin in twins:
         assert not twin.rows.any()
 
 
 def test_a_shard_that_has_no_twin_is_an_error(tmp_path):
-    together = Together(2)
-    twins = [Twin(n, tmp_path, together, first=n * ROWS) for n in range(2)]
-    both(lambda twin: twin.hooks.restore(), twins)
+    twins = restored(tmp_path, first=ROWS)
 
     def failed(twin):
-        with pytest.raises(RunError) as error:
+        with refused(
+            "on_failure(): no other shard has the rows of shard 1; shards() of a process in each "
+            "group has to give the same parts of the same tables",
+            RunError,
+        ):
             twin.hooks.on_failure({1})
-        return str(error.value)
 
-    assert set(both(failed, twins)) == {
-        "on_failure(): no other shard has the rows of shard 1; shards() of a process in each group "
-        "has to give the same parts of the same tables"
-    }
+    at_once(failed, twins)
 
 
 def test_an_adapter_that_can_not_average_is_refused(tmp_path):
-    with pytest.raises(UsageError) as error:
-        TrainerHooks(job(), "twins", Alone(), tmp_path, STEPS)
-
-    assert str(error.value) == (
+    with refused(
         "the adapter has no average(), and the policy averages groups that hold the same rows; "
         "give it one (TwinAdapter), for TorchRec's DMPCollection its sync"
-    )
+    ):
+        hooks(Held(((2 * ROWS, DIM),)), tmp_path, "twins", scenario=job())

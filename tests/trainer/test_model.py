@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.lab.model import Dlrm, Placement, Shard, Uses
+from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
 from cprsim.trainer.training import auc, log_loss
 
 
@@ -37,7 +37,7 @@ def test_the_dense_part_is_torchs_modules_and_its_adagrad():
         torch.nn.Linear(dim + 3, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, 1)
     )
     parameters = [*bottom.parameters(), *top.parameters()]
-    torch.nn.utils.vector_to_parameters(model.parameters.weights.clone(), parameters)
+    torch.nn.utils.vector_to_parameters(model.weights.clone(), parameters)
     optimizer = torch.optim.Adagrad(parameters, lr=0.1, eps=1e-10)
     generator = torch.Generator().manual_seed(0)
     for _ in range(5):
@@ -57,15 +57,15 @@ def test_the_dense_part_is_torchs_modules_and_its_adagrad():
         gradient = model.step(x, rows, labels)
         assert torch.allclose(gradient, rows.grad, atol=1e-6)
         expected = torch.nn.utils.parameters_to_vector(parameters)
-        assert torch.allclose(model.parameters.weights, expected, atol=1e-5)
+        assert torch.allclose(model.weights, expected, atol=1e-5)
 
 
 def test_rows_of_one_number_are_updated_as_by_torchs_adagrad():
     # With rows of one number, row-wise Adagrad is Adagrad.
-    shard = Shard(10, 1, seed=3, spread=0.5, learning_rate=0.1)
+    shard = Shard(10, 1, seed=3, learning_rate=0.1)
     weights = torch.nn.Parameter(shard.weights.clone())
     optimizer = torch.optim.Adagrad([weights], lr=0.1, eps=1e-10)
-    assert float(shard.weights.abs().max()) <= 0.5
+    assert float(shard.weights.abs().max()) <= SPREAD
     for ids in ([0, 3], [3, 9], [1, 3, 5]):
         gradients = torch.linspace(-1, 2, len(ids)).unsqueeze(1)
         weights.grad = torch.zeros_like(weights)

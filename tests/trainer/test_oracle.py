@@ -11,6 +11,7 @@ import torch
 
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.sim.engine import play_against
+from cprsim.trainer.validation.calibration import RECOVERY
 from cprsim.trainer.validation.in_process import InProcess
 from tests.trainer.runs import INTERVAL, STEPS, ran, scenario, section, servers_hit, trainer_hit
 from tools.counted import SavedRows
@@ -130,6 +131,8 @@ def test_a_schedule_of_kills_loses_what_it_does_in_the_simulator(policy):
 
     assert recovered.failures == simulated.failures == len(ALL_KILLS)
     assert recovered.struck == recovered.replaced == 8
+    causes = [span.cause for span in recovered.spans]  # those that die together return together
+    assert [causes.count(each) for each in RECOVERY] == [len(ALL_KILLS)] * 3
     assert recovered.executed == STEPS
     # Kills between steps strike before the step here; two servers at 14.5, one at 20.25.
     between = (2 * 0.5 + 0.25) / (STEPS * 2)
@@ -159,14 +162,6 @@ def uses_of(step):
     return [int((rows % 2 == server).sum()) for server in range(2)]
 
 
-def test_pls_of_portions_counts_from_the_last_full_round():
-    kills = [(9.0, servers_hit(0)), (11.0, servers_hit(1)), (33.0, servers_hit(0, 1))]
-    recovered = ran("mfu", kills)
-
-    # A quarter is saved at the steps 3, 6, 9, 12 and so on. Rounds end at 12 and 24.
-    assert recovered.pls == (9 + 11 + 2 * (33 - 24)) / (STEPS * 2)
-
-
 def test_a_lost_trainer_takes_no_rows_with_it(clean):
     recovered = ran("partial", [(13.0, trainer_hit())])
 
@@ -191,12 +186,3 @@ def test_partial_recovery_from_failures_in_saves_and_loads(when):
     # and 5 steps, as without the second strike.
     lost = (0, 10, 20) if when == "saving" else (8,)
     assert recovered.pls * STEPS * 2 in lost
-
-
-@pytest.mark.parametrize("policy", ["full", "partial"])
-def test_a_server_and_the_trainer_that_die_together_are_replaced_together(policy):
-    recovered = ran(policy, [(14.0, trainer_hit(0)), (27.0, trainer_hit(1))])
-    causes = [span.cause for span in recovered.spans]
-
-    assert (recovered.struck, recovered.replaced) == (4, 4)
-    assert [causes.count(each) for each in ("detect", "reschedule", "load")] == [2, 2, 2]

@@ -114,19 +114,15 @@ def test_repeats_that_are_none_are_refused(config, capsys):
     assert capsys.readouterr().err == "cprsim: repeats 0 is not a whole number >= 1\n"
 
 
-@pytest.fixture
-def modelled():
+def test_failures_strike_where_so_many_steps_have_been_trained():
     """A job of 10 steps of 1 s, a save every 3 of them; a failure takes 1.375 s."""
-    return Scenario(
+    modelled = Scenario(
         job={"useful_time": "10 s"},
         cluster={"parameter_servers": 2, "trainers": 1},
         costs={"save": "0.5 s", "load": "0.25 s", "reschedule": "1 s", "detect": "0.125 s"},
         failures={"exactly": 0},
         policies={"full": {"system": "full", "interval": "3 s"}},
     )
-
-
-def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     hits = [Hit((0,), ()), Hit((1,), ()), Hit((0,), ()), Hit((1,), ()), Hit((0,), ())]
     # On a clock of steps of 2 s, nothing but steps taking time.
     cursor = cursor_of(AbsoluteTimeline([9.0, 13.0, 13.5, 18.1, 99.0], hits))

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import signal
-import sys
 from collections import Counter
 from contextlib import suppress
 from multiprocessing import Pipe
@@ -20,6 +19,7 @@ from cprsim.trainer.lab import forking
 from cprsim.trainer.lab.members import reported
 from cprsim.trainer.store.files import PARTIAL, Name
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
+from tests.trainer.faults import killed_at
 
 ROWS, DIM = 40, 2
 FOREIGN = (
@@ -233,18 +233,16 @@ def fuzzed(written: list[Folder], tmp_path: Path, trials: int, seed: int) -> Cou
     return counts
 
 
+@pytest.mark.parametrize(
+    ("trials", "seed"), [(150, 0), pytest.param(600, 1, marks=pytest.mark.nightly)]
+)
 def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(
-    written, tmp_path, counted
+    trials, seed, written, tmp_path, counted
 ) -> None:
-    counts = fuzzed(written, tmp_path, 150, 0)
-    counted(f"150 damaged checkpoints: {dict(counts)}")
+    counts = fuzzed(written, tmp_path, trials, seed)
+    counted(f"{trials} damaged checkpoints: {dict(counts)}")
     assert min(counts[each.__name__] for each in DAMAGES) > 0
     assert min(counts[each] for each in ("none", "earlier", "last")) > 20
-
-
-@pytest.mark.nightly
-def test_much_more_of_it(written, tmp_path, counted) -> None:
-    counted(f"600 damaged checkpoints: {dict(fuzzed(written, tmp_path, 600, 1))}")
 
 
 def test_a_delta_follows_what_was_written_whatever_has_become_of_that(written, tmp_path) -> None:
@@ -287,25 +285,6 @@ def test_where_none_is_sound_all_stay_as_they_are(written, tmp_path) -> None:
     assert folder.restored(99) is None
     assert sorted(folder.path.iterdir()) == before
     assert CheckpointStore(folder.path).steps
-
-
-@pytest.mark.parametrize("call", ["write", "fsync"])
-def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call) -> None:
-    folder = written[0].copied(tmp_path / "it")
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def refuse(*_: object) -> None:
-        raise full
-
-    with monkeypatch.context() as patch:
-        if call == "fsync":
-            patch.setattr(os, "fsync", refuse)
-        else:
-            patch.setattr("cprsim.trainer.store.files.Hashing.write", refuse)
-        with pytest.raises(OSError, match="No space left") as told:
-            folder.save(4, whole=True)
-    assert Path(told.value.filename).parent == folder.path
-    assert folder.restored(99) == 3
 
 
 def test_a_process_tells_the_coordinator_which_file_the_disk_was_too_full_for() -> None:
@@ -389,31 +368,16 @@ def test_a_delta_does_not_go_on_top_of_what_is_void(folder) -> None:
 
 
 def _write_until_killed(folder, touches):
-    """Step n holds n in all rows; dies as it touches files for the last of so many times.
-
-    One more checkpoint is written before the first of them counts.
-    """
-    touched = itertools.count()
-    written = False
-
-    def hook(event, _):
-        if written and event in _TOUCHES and next(touched) == touches:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
+    """Step n holds n in all rows; one checkpoint is written before the first touch counts."""
     store = CheckpointStore(folder)
     last = restored(store, 1 << 40)
-    step = 0 if last is None else last.step
-    while True:
-        step += 1
+    first = 1 if last is None else last.step + 1
+    for step in itertools.count(first):
         arrays = np.full((ROWS, DIM), step, np.float32), np.full(ROWS, step, np.float32)
         whole = step % 3 == 1 or not store.steps
         store.write(step, arrays, None if whole else np.arange(ROWS))
-        written = True
-
-
-#: What a store does to files, as Python's audit events name it.
-_TOUCHES = {"open", "os.rename", "os.remove"}
+        if step == first:
+            killed_at(touches + 1)
 
 
 @pytest.mark.slow

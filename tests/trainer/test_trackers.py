@@ -10,7 +10,7 @@ from cprsim.rows.trackers import MFU, SCAR
 from cprsim.trainer import TrainerHooks
 from cprsim.trainer.hooks.trackers import RowTrackers
 from cprsim.trainer.hooks.updates import UpdateCount
-from tests.trainer.loops import STEPS, Adapter, Loop, scenario, train
+from tests.trainer.loops import STEPS, Adapter, Loop, scenario
 
 TABLES = (range(4), range(6, 30), range(30, 70))  # of 80 rows; at 1/8: none, 3 and 5 rows
 ALWAYS = {*range(6), *range(70, 80)}  # too small to track, or not tracked
@@ -100,7 +100,7 @@ class Moving(Adapter):
 def test_a_save_takes_the_rows_whose_sums_have_grown_most(tmp_path, monkeypatch):
     loop, chosen = Loop(), []
     adapter = Moving(loop)
-    hooks = TrainerHooks(scenario(), "cpr-scar", adapter, tmp_path, STEPS)
+    loop.hooks = hooks = TrainerHooks(scenario(), "cpr-scar", adapter, tmp_path, STEPS)
     select = RowTrackers.select
 
     def selected(self):
@@ -119,7 +119,7 @@ def test_a_save_takes_the_rows_whose_sums_have_grown_most(tmp_path, monkeypatch)
 
     for step in range(first, 16):
         before = len(chosen)
-        train(loop, hooks, step, step + 1)
+        loop.train(step + 1)
         if len(chosen) == before:
             continue
         for part in tracked:

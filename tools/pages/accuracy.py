@@ -99,12 +99,12 @@ planted samples (scenarios/train-movielens.toml has that of MovieLens-100K):
 
 {made}
 """
-#: CSV files of the page, each with its heads; the first column names the data.
+#: CSV files of the page, each with what makes its table of runs; the first column names the data.
 _TABLES = {
-    DOCS / "accuracy-points.csv": outputs.POINTS,
-    DOCS / "accuracy-slopes.csv": outputs.SLOPES,
-    DOCS / "accuracy-differences.csv": outputs.DIFFERENCES,
-    DOCS / "accuracy-predictors.csv": outputs.PREDICTORS,
+    DOCS / "accuracy-points.csv": outputs.points,
+    DOCS / "accuracy-slopes.csv": outputs.slopes,
+    DOCS / "accuracy-differences.csv": outputs.differences,
+    DOCS / "accuracy-predictors.csv": outputs.predictors,
 }
 
 
@@ -140,12 +140,11 @@ def block(source: Source) -> str:
 def beside_page() -> dict[str, str]:
     """Return the text of each CSV file of the page, by its name."""
     texts = {}
-    for path, heads in _TABLES.items():
-        rows: list[tuple[object, ...]] = []
-        for source in SOURCES.values():
-            made = heads.rows(source.read())
-            rows += [(source.label, *each) for each in made]
-        lines = [("data", *heads.names), *([str(cell) for cell in row] for row in rows)]
+    for path, made in _TABLES.items():
+        tables = [(source.label, made(source.read())) for source in SOURCES.values()]
+        lines = [("data", *tables[0][1].columns)]
+        for label, table in tables:
+            lines += [(label, *map(str, row)) for row in table.itertuples(index=False)]
         texts[path.name] = csv_text(lines)
     return {**texts, learning.COSTS.name: csv_text(learning.costs())}
 

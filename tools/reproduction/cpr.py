@@ -89,7 +89,7 @@ def production(found: Result) -> list[Line]:
 
 def scaling(found: Drawing) -> list[Line]:
     """Full recovery and CPR on more servers."""
-    table = found.rows.set_index(["model", "servers", "policy"])
+    table = found.rows.set_index(["varied", "value", "policy"])
     derived = {
         "linear": {16: (12.21, 0.851), 64: (25.70, 2.776), 128: (37.85, 5.342)},
         "independent": {16: (12.09, 0.836), 64: (24.01, 2.452), 128: (32.71, 4.124)},
@@ -100,7 +100,7 @@ def scaling(found: Drawing) -> list[Line]:
         for size, numbers in sizes.items()
         for policy, number in zip(("full", "cpr"), numbers, strict=True)
     ]
-    few = table[table.index.get_level_values("servers") <= 64]["overhead"]
+    few = table[table.index.get_level_values("value") <= 64]["overhead"]
     left = few.xs("cpr", level="policy") / few.xs("full", level="policy")
     low = Measured("yes" if (left < 1 / 8).all() else "no")
     words, note = "cpr stays low", "less than 1/8 of full up to 64 servers, a limit of our own"

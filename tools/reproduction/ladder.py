@@ -9,7 +9,7 @@ import pandas as pd
 
 from cprsim.report.gallery import tables
 from cprsim.report.gallery.levers import Levers, load_levers
-from cprsim.report.gallery.picture import Drawing
+from cprsim.report.gallery.picture import Drawing, PictureSource
 from cprsim.scenario.mapping import set_value
 from tools.paths import SCENARIOS
 from tools.reproduction.lines import Line, Measured
@@ -129,4 +129,4 @@ def _of(row: "pd.Series[float]") -> Measured:
 @cache
 def again() -> Drawing:
     """The picture's table, of fewer replications."""
-    return tables.ladder(load_levers(SCENARIO), 40)
+    return tables.ladder(PictureSource(SCENARIO), 40)

@@ -14,6 +14,7 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.log_fit import LogFit
 from tools.paths import SHARED
+from tools.validation.systems.mean import Mean
 
 #: Useful times in gaps of the log: two are the regime of the CPR paper, 56 h at an MTBF of 28 h.
 LENGTHS: Final = (2, 6, 60)
@@ -88,27 +89,6 @@ LOGS: Final = (
 )
 
 
-class Mean(NamedTuple):
-    """Mean of a share, with its standard error."""
-
-    share: float
-    error: float
-
-    @classmethod
-    def of(cls, summary: Any, policy: str, measure: str) -> "Mean":
-        """Return the mean of a run."""
-        mean, high = (float(summary.loc[policy, each]) for each in (measure, f"{measure}_high"))
-        return cls(mean, (high - mean) / 1.96)
-
-    def z(self, other: "Mean") -> float:
-        """Return how far it lies above another, in standard errors of both."""
-        return (self.share - other.share) / math.hypot(self.error, other.error)
-
-    def of_fewer(self, times: float) -> "Mean":
-        """The same as the mean of so many times fewer; of more, it stays as it is."""
-        return Mean(self.share, self.error * math.sqrt(max(times, 1.0)))
-
-
 class Played(NamedTuple):
     """Jobs of one length: each of `MEASURES` under the log, and under its law by age.
 
@@ -129,7 +109,8 @@ class Played(NamedTuple):
 
     def log(self, measure: str) -> Mean:
         """Return the mean under the log, with the error that a log of its length has."""
-        return self.replayed[measure].of_fewer(self.repeated)
+        share, error = self.replayed[measure]
+        return Mean(share, error * math.sqrt(max(self.repeated, 1.0)))
 
     @property
     def law(self) -> dict[str, Mean]:
@@ -142,7 +123,7 @@ class Played(NamedTuple):
 
     def excess(self, ages: str, measure: str) -> float:
         """Return how far the law lies above the log, as a share of the log's mean."""
-        return self.by_age[ages][measure].share / self.replayed[measure].share - 1
+        return self.by_age[ages][measure].value / self.replayed[measure].value - 1
 
 
 @dataclass(frozen=True)
@@ -208,7 +189,7 @@ def compare(log: Log, folder: Path) -> Compared:
     failures = None if fit.source.reader == "intervals" else fit.source.failures()
     nodes = log.nodes or failures.system  # type: ignore[arg-type]
     lives = fit.view.per == "node"
-    gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mean_s
+    gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mtbf_s
     in_log = math.inf
     if failures is not None:
         in_log = failures.span_s / gap_s * max(failures.system // nodes, 1)
@@ -286,5 +267,11 @@ def _played(
         },
     )
     summary = cprsim.run(scenario, replications=jobs, seed=1).summary
-    costs = {name: Mean.of(summary, name, "overhead") for name in MEASURES[:2]}
-    return costs | {PLS: Mean.of(summary, "cpr", "pls")}
+    found = {}
+    for measure, policy, column in (
+        *((name, name, "overhead") for name in MEASURES[:2]),
+        (PLS, "cpr", "pls"),
+    ):
+        mean, high = (float(summary.loc[policy, each]) for each in (column, f"{column}_high"))
+        found[measure] = Mean(mean, (high - mean) / 1.96)
+    return found

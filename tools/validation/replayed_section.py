@@ -17,10 +17,10 @@ from tools.validation.replayed import (
     MEASURES,
     Compared,
     Log,
-    Mean,
     Played,
     compare,
 )
+from tools.validation.systems.mean import Mean
 
 HEADING = "## Replayed logs against their fitted laws"
 #: CSV file of every row; the page links it.
@@ -62,7 +62,7 @@ def sections(committed: str) -> tuple[str, str]:
     If a log is missing, return both sections of the `committed` page.
     """
     if not all(log.there for log in LOGS):
-        return _section_of(committed, HEADING), _section_of(committed, starts_section.HEADING)
+        return section_of(committed, HEADING), section_of(committed, starts_section.HEADING)
     with tempfile.TemporaryDirectory() as folder:
         found = {log: compare(log, Path(folder)) for log in LOGS}
     write_csv(TABLE, _HEAD, (row for log in LOGS for row in rows(log, found[log])))
@@ -72,7 +72,8 @@ def sections(committed: str) -> tuple[str, str]:
     return f"{_TEXT}{summary()}\n{_beyond()}\n{_repeated()}", starts_section.section()
 
 
-def _section_of(page: str, heading: str) -> str:
+def section_of(page: str, heading: str) -> str:
+    """Return the section of a page that has this heading."""
     start = page.index(heading)
     end = page.find("\n## ", start)
     return page[start : end if end >= 0 else None]
@@ -158,4 +159,4 @@ def _repeated() -> str:
 def percent(mean: Mean) -> tuple[str, str]:
     """A mean and its standard error in percent, both to the second digit of the latter."""
     decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
-    return f"{100 * mean.share:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"
+    return f"{100 * mean.value:.{decimals}f}", f"{100 * mean.error:.{decimals}f}"

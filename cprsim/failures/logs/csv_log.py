@@ -15,7 +15,7 @@ from cprsim.basics.tabular import LogPath
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.clock import Times, read_times
-from cprsim.failures.logs.log import FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import FailureLog, forget_early
 from cprsim.failures.logs.options import Cell, Columns, Rules, day_of
 from cprsim.failures.logs.outages import (
     REPEATED,
@@ -170,7 +170,7 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
         severities=words.get("severity"),
         causes=tuple(text or None for text in texts["cause"]) if "cause" in texts else None,
         unix_s=times.unix_s,
-        rows=Rows("rows", len(cells), len(cells)),
+        rows=("rows", len(cells)),
         columns=found,
         of_nodes="node" in found,
     )

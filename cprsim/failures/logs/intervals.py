@@ -14,7 +14,6 @@ from cprsim.basics.tabular import Cells, LogPath, csv_cells, number
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError, shown
 from cprsim.failures.logs.cells import delimiter_of, header_cells, with_header
-from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.options import SYNONYMS, UNITS_S, Cell, Columns, Rules
 from cprsim.failures.logs.table import parsed, read_table, refuse
 from cprsim.failures.logs.words import NO, WORDS, YES, known_by, plain
@@ -204,8 +203,8 @@ class Intervals:
     observed: NDArray[np.bool_]
     #: Why lines of the file were left out, and how many for each reason.
     dropped: Mapping[str, int] = field(default_factory=dict)
-    #: How many lines it had, and how many are durations; blank lines and comments are none.
-    rows: Rows | None = None
+    #: `"lines"`, and how many it had; blank lines and comments are none.
+    rows: tuple[str, int] | None = None
     #: Whether each is the life of a node or a part, and not a time between failures of all.
     of_nodes: bool = False
     #: How the file was understood, where that isn't plain, a sentence each.
@@ -272,7 +271,7 @@ def read_intervals(
         lasted_s[seen],
         observed[watched][seen],
         dropped,
-        Rows("lines", len(table), int(seen.sum())),
+        ("lines", len(table)),
         of is not _PLAIN,
         () if of is _PLAIN else (of.told,),
         entered_s[seen],

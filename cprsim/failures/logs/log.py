@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +25,6 @@ EARLIEST_S: Final = 1e8  # in 1973; three years, in a log that counts from its s
 #: Why a failure of a log isn't used.
 OUTSIDE: Final = "failures outside the window"
 OF_WORST: Final = "failures of the worst nodes"
-
-
-class Rows(NamedTuple):
-    """Number of rows that a file had, and of those that the log is made of.
-
-    `what` they are: rows, lines, events or samples. Those left out are in `FailureLog.dropped`.
-    """
-
-    what: str
-    read: int
-    kept: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +69,9 @@ class FailureLog:
     unix_s: float | None = None
     #: Outages that were planned and are no failures.
     planned: "FailureLog | None" = None
-    #: Of how many rows of the file it is made; None for a log that never was one.
-    rows: Rows | None = None
+    #: What its file is made of (rows, lines, events, samples or ticks), and how many of them it
+    #: has; None for a log that never was a file.
+    rows: tuple[str, int] | None = None
     #: As `dropped`, of what else was left out: repairs that can't be, outages whose start nobody
     #: saw, failures outside a window.
     unused: Mapping[str, int] = field(default_factory=dict)
@@ -110,6 +100,11 @@ class FailureLog:
 
     def __len__(self) -> int:
         return len(self.times_s)
+
+    @property
+    def kept(self) -> int:
+        """Rows of its file that are not `dropped`."""
+        return 0 if self.rows is None else self.rows[1] - sum(self.dropped.values())
 
     @property
     def watched_s(self) -> float:
@@ -261,9 +256,7 @@ class FailureLog:
         for reason, count in why.items():
             if count:
                 dropped[reason] = dropped.get(reason, 0) + count
-        read, gone = self.rows, sum(why.values())
-        kept = None if read is None else read._replace(kept=read.kept - gone)
-        return replace(self.only(rows), dropped=dropped, rows=kept)
+        return replace(self.only(rows), dropped=dropped)
 
     def coalesced(self, within_s: float) -> "FailureLog":
         """The log with failures close in time made simultaneous: each burst at its first failure.

@@ -90,7 +90,6 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         float(np.nanmax([start_s, end_s], initial=-math.inf)),
         nothing="it has no row",
         touching_are_one=True,
-        is_dated=True,
         rows=("rows", len(rows)),
         dropped=Counter(why[why != ""].tolist()),
     )
@@ -181,7 +180,6 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         until_s,
         nothing="no line has an NVRM: Xid",
         ends=False,
-        is_dated=True,
         rows=(what, len(begins) + left_out.total()),
         dropped=left_out,
     )
@@ -291,7 +289,6 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
         nothing="no node goes down",
         zero_s=first_s,
         population=len(series),
-        is_dated=True,
         rows=("samples", read),
         dropped={"samples of other series": read - len(samples)},
         unused={

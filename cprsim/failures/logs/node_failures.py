@@ -90,19 +90,17 @@ class Coincidence(NamedTuple):
         return beyond_chance and self.independent > _MOST_PER_EVENT * self.events
 
 
-def coincidence(
-    log: FailureLog, alone: NDArray[np.bool_] | None = None, within_s: float = _CLOSE_S
-) -> Coincidence:
-    """Count failures of a log that come together; of those that are `alone`, (n,), if given.
+def coincidence(log: FailureLog, own: NDArray[np.bool_]) -> Coincidence:
+    """Count failures of a log that come together; of those that end a life by themselves, `own`.
 
     At random instants a failure follows the one before within w with probability 1 - exp(-r w), r
-    being the rate of all of them: each of the others begins an event.
+    being the rate of all of them: each of the others begins an event. Shape of `own`: (n,).
     """
-    times = log.times_s if alone is None else log.times_s[alone]
+    times = log.times_s[own]
     count = len(times)
-    events = int(np.count_nonzero(np.diff(times, prepend=-np.inf) > within_s))
+    events = int(np.count_nonzero(np.diff(times, prepend=-np.inf) > _CLOSE_S))
     rate = count / log.watched_s if log.watched_s > 0 else math.inf
-    independent = 1 + (count - 1) * math.exp(-rate * within_s) if count else 0.0
+    independent = 1 + (count - 1) * math.exp(-rate * _CLOSE_S) if count else 0.0
     return Coincidence(count, events, independent)
 
 

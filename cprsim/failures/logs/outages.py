@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import EARLIEST_S, FailureLog, Rows, forget_early
+from cprsim.failures.logs.log import EARLIEST_S, FailureLog, forget_early
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.words import planned_word
 from cprsim.survival.sample import Floats, Sample
@@ -34,9 +34,8 @@ def outages_log(
     population: int | None = None,
     ends: bool = True,
     touching_are_one: bool = False,
-    is_dated: bool = False,
-    rows: tuple[str, int] | None = None,
-    dropped: Mapping[str, int] | None = None,
+    rows: tuple[str, int],
+    dropped: Mapping[str, int],
     unused: Mapping[str, int] | None = None,
 ) -> FailureLog:
     """The log of all outages of a file; planned ones apart from the failures.
@@ -46,9 +45,9 @@ def outages_log(
     Parameters
     ----------
     found
-        A row an outage: `node`, a name or a number; `start_s` and `end_s`, on any clock, the end
-        nan where it isn't known; `cause` and `planned`, the words by which it was planned, None of
-        a failure; these two may be missing.
+        A row an outage: `node`, a name or a number; `start_s` and `end_s`, on any clock, which
+        counts from 1970 if its times are that late, the end nan where it isn't known; `cause` and
+        `planned`, the words by which it was planned, None of a failure; these two may be missing.
     until_s
         When one stopped watching, on the clock of the outages.
     nothing
@@ -61,11 +60,7 @@ def outages_log(
     touching_are_one
         Whether outages of a node that touch or overlap are one, with the cause of the first, and
         planned if that was.
-    rows
-        What the file has rows of, and how many.
-    is_dated
-        Whether the clock of the outages counts from 1970 on, if its times are that late.
-    population, dropped, unused
+    population, rows, dropped, unused
         As those of a `FailureLog`; reasons that count none are left out.
     """
     dropped, unused = (
@@ -102,8 +97,8 @@ def outages_log(
         repaired_s=stops - first_s if ends else None,
         until_s=float(until_s - first_s),
         causes=tuple(causes[each]) if any(causes) else None,
-        unix_s=float(first_s) if is_dated and first_s > EARLIEST_S else None,
-        rows=None if rows is None else Rows(*rows, rows[1] - sum(dropped.values())),
+        unix_s=float(first_s) if first_s > EARLIEST_S else None,
+        rows=rows,
         unused=unused,
     )
     if not was_planned.any():

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from cprsim.basics.tabular import Cells, LogPath, csv_cells
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog, Rows
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import UNSEEN, merged, outages_log
 from cprsim.failures.logs.table import (
     OTHERS,
@@ -92,7 +92,6 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
         float((times_s if is_current else mine_s).max().max()),
         population=population,
         ends=_FIXED in rows,
-        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped | {OTHERS: len(every) - len(rows)},
     )
@@ -173,7 +172,6 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
         float(np.nanmax(rows[["start_s", "end_s"]])),
         zero_s=start_s,
         population=numbers.shape[1],
-        is_dated=True,
         rows=("rows", len(every)),
         dropped=dropped,
         unused={UNSEEN: int((~seen).sum())},
@@ -242,7 +240,7 @@ def read_spot(path: LogPath) -> FailureLog:
         population=int(counts.max()),
         repaired_s=falls.back_s.to_numpy(),
         until_s=end_s,
-        rows=Rows("ticks", len(counts), len(counts)),
+        rows=("ticks", len(counts)),
         came_s=rises.groupby("node").back_s.min().to_numpy(),
         left_s=np.full(counts.max(), end_s),
     )

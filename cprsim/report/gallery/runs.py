@@ -42,7 +42,7 @@ def production(source: PictureSource, replications: int = 400) -> Result:
 
 
 @register("fleet-breakdown", "file", "production-fleet.toml")
-def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
+def fleet(source: PictureSource) -> FleetResult:
     """Overhead by cause over the percentiles of a fleet's jobs, under its first policy."""
     loaded = load(source.path)
     if not isinstance(loaded, Fleet):
@@ -50,9 +50,8 @@ def fleet(source: PictureSource, jobs: int = 1000) -> FleetResult:
             f"figure fleet-breakdown: {source.path} is of one job; give a fleet, in which values "
             'are drawn, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
         )
-    return run_fleet(
-        loaded, list(loaded.select(source.policies or None))[: len(source.policies) or 1], jobs
-    )
+    policies = list(loaded.select(source.policies or None))[: len(source.policies) or 1]
+    return run_fleet(loaded, policies)
 
 
 @register("failure-causes", "run", "causes.toml", one_axes=True)

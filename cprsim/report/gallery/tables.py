@@ -51,12 +51,14 @@ Rows = list[dict[str, Any]]
 AS_IT_IS: Final = "as it is"
 
 
-def ladder(levers: Levers, replications: int = 400) -> Drawing:
-    """Return a row a lever and way of pulling it, as `cprsim.figures.bars.ladder` takes it.
+@register("ett-ladder", "levers", "ett-ladder.toml")
+def ladder(source: PictureSource, replications: int = 400) -> Drawing:
+    """The time that each lever of a scenario gives back, one after the other and alone.
 
-    Of the scenario's first policy. All rows meet the same failures, as far as their law is the
-    same.
+    A row a lever and way of pulling it, for the scenario's first policy. All rows meet the same
+    failures, as far as their law is the same.
     """
+    levers = load_levers(source.path)
     names = [*levers.sets]
     pulled = [
         ((), "together"),
@@ -73,12 +75,6 @@ def ladder(levers: Levers, replications: int = 400) -> Drawing:
         for which, way in pulled
     ]
     return Drawing("bars:ladder", pd.DataFrame(rows), levers.scenario().title)
-
-
-@register("ett-ladder", "levers", "ett-ladder.toml")
-def ladder_of_file(source: PictureSource) -> Drawing:
-    """The time that each lever of a scenario gives back, one after the other and alone."""
-    return ladder(load_levers(source.path))
 
 
 def effective_training(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
@@ -119,9 +115,9 @@ def scaling(scenario: Scenario, replications: int = 100) -> Drawing:
     for size in (servers * times for times in _SERVERS):
         for model, mtbf_s in mtbf_by_model(scenario.context.mtbf_s, servers, size).items():
             values = {"cluster.parameter_servers": size, "policies": policies}
-            point = {"model": model, "servers": size, "mtbf_s": mtbf_s}
+            point = {"varied": model, "value": size, "mtbf_s": mtbf_s}
             rows += _measured(_at_mtbf(scenario, mtbf_s, values), replications, **point)
-    return Drawing("curves:scaling", pd.DataFrame(rows), scenario.title)
+    return Drawing("curves:estimates", pd.DataFrame(rows), scenario.title)
 
 
 def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
@@ -155,7 +151,7 @@ def sensitivity(scenario: Scenario, replications: int = 100) -> Drawing:
         failures = _failing(scenario, {"exactly": count, "hits": who})
         there = scenario.with_values({"failures": failures, "policies": policies})
         rows += _measured(there, replications, varied=varied, value=value)
-    return Drawing("curves:sensitivity", pd.DataFrame(rows), scenario.title)
+    return Drawing("curves:estimates", pd.DataFrame(rows), scenario.title)
 
 
 def tradeoff(scenario: Scenario, replications: int = 100) -> Drawing:

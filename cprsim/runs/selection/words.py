@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from cprsim.basics.units import listed
 from cprsim.runs.selection.certificate import Certificate, Contender, UndecidedBound
 
 #: Where no candidate is left.
@@ -95,12 +96,6 @@ def some(names: Sequence[str]) -> str:
     """The first few of the names."""
     left = len(names) - _MOST_NAMES
     return f"{', '.join(names[:_MOST_NAMES])} and {left} more" if left > 0 else ", ".join(names)
-
-
-def listed(names: Sequence[str]) -> str:
-    """All names, with an "and"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _same(found: Certificate, names: Sequence[str]) -> str:

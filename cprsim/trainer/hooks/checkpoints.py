@@ -17,9 +17,9 @@ from cprsim.basics.files import sync_folder
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.job_folder import Claim, JobFolder, JobProcess
 from cprsim.trainer.hooks.job_start import JobStart, agreed_start
-from cprsim.trainer.hooks.layout import Layout, RowRange
+from cprsim.trainer.hooks.layout import Layout, RowBlock, RowRange
 from cprsim.trainer.hooks.observer import warn_of_spoilt
-from cprsim.trainer.hooks.ranks import Least, Ranks, agreed
+from cprsim.trainer.hooks.ranks import Ranks, agreed, all_can
 from cprsim.trainer.store.store import CheckpointStore, ReadCheckpoint, last_sound
 
 
@@ -48,31 +48,31 @@ class ProcessCheckpoints:
 
     Attributes
     ----------
-    path
-        The folder of this process.
+    path, folder
+        The folder of this process, and its claim.
     unstored
         The message if the first checkpoint can't be stored, and the way out.
-    start
-        What the job starts from.
+    start, was_stopped
+        What the job starts from, and whether it was stopped on purpose; known from `begin` on.
     dense, rows
         The stores of the dense part and of each block of rows.
     """
 
     dense: CheckpointStore
     rows: list[CheckpointStore]
+    start: JobStart
+    was_stopped: bool
 
     def __init__(self, folder: Path, earlier: Sequence[Path], layout: Layout, policy: str) -> None:
         self._policy, self._given, self.path = policy, tuple(earlier), folder
-        self._folder = JobFolder(folder)
+        self.folder = JobFolder(folder)
         fault = f"folder {folder}: the first checkpoint can't be stored"
         self.unstored = fault, "make room, or give another folder"
         tables = json.loads(json.dumps(layout.document()))  # as a claim has them
         whole = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
-        known = uuid4().hex if self._folder.claim is None else self._folder.claim.id
+        known = uuid4().hex if self.folder.claim is None else self.folder.claim.id
         self._mine = JobProcess(whole, [*layout.shards], tables, known)
-        self.start = JobStart(0, [], "", begun=False)
         self._sources: Sequence[JobProcess] = ()
-        self._stopped = self._folder.stopped
 
     def begin(self, ranks: Ranks) -> bool:
         """Find what the job starts from; return whether there is anything. All processes call it.
@@ -80,9 +80,9 @@ class ProcessCheckpoints:
         Raises as `agreed_start` does, with nothing written. What is loaded from other checkpoints
         counts as stored here only after `claim`, so that a start which is killed can be repeated.
         """
-        mine, folder = self._mine, self._folder
+        mine, folder = self._mine, self.folder
         start = self.start = agreed_start(mine, folder, self._given, self._policy, ranks)
-        claim = start.claim_of(mine, self._policy)
+        claim, generation = start.claim, start.claim.generation
         if start.sources and folder.claim is not None:
             claim = folder.claim
         elif start.sources:  # until all have stored theirs
@@ -90,8 +90,8 @@ class ProcessCheckpoints:
         with agreed(ranks, *self.unstored):
             folder.write(claim)
             if start.sources:
-                folder.clear(start.generation)
-            self._open(start.generation)
+                folder.clear(generation)
+            self._open(generation)
         read = JobFolder(self.path).claim
         if not ranks.least(int(read is not None and read.id == mine.id)):
             raise UsageError(
@@ -99,10 +99,11 @@ class ProcessCheckpoints:
                 "another"
             )
         self._sources = start.sources
+        self.was_stopped = folder.stopped
         if self._sources:
-            self._stopped = all(JobFolder(each.folder).stopped for each in self._sources)
+            self.was_stopped = all(JobFolder(each.folder).stopped for each in self._sources)
         else:
-            folder.keep_only(start.generation)
+            folder.keep_only(generation)
         return start.begun
 
     def replace(self) -> None:
@@ -110,7 +111,7 @@ class ProcessCheckpoints:
 
         Raises `UsageError` if it holds other rows than this process.
         """
-        claim = self._folder.claim
+        claim = self.folder.claim
         if claim is None or claim.tables != self._mine.tables:
             raise UsageError(
                 f"folder {self.path}: does not have the checkpoints of the lost process, with the "
@@ -124,8 +125,7 @@ class ProcessCheckpoints:
         All processes call it.
         """
         self._sources = ()
-        self._write_claim(self.start.claim_of(self._mine, self._policy), ranks)
-        self._folder.set_stopped(False)
+        self._write_claim(self.start.claim, ranks)
 
     def renew(self, ranks: Ranks) -> None:
         """Open empty stores, which replace those of before at `settle_on`.
@@ -135,25 +135,25 @@ class ProcessCheckpoints:
         new = self._mine.generation + 1
         self._mine = self._mine._replace(generation=new)
         with agreed(ranks, f"folder {self.path}: no new checkpoints can be begun", "make room"):
-            self._folder.clear(new)
+            self.folder.clear(new)
             self._open(new)
 
     def settle_on(self, stored: bool, ranks: Ranks) -> None:
         """Continue with the new stores if all processes have `stored` theirs, or the old ones."""
         if stored:
-            assert self._folder.claim is not None
-            self._write_claim(self._folder.claim, ranks)
+            assert self.folder.claim is not None
+            self._write_claim(self.folder.claim, ranks)
         else:
             new = self._mine.generation
             self._open(new - 1)
-            self._folder.clear(new)
+            self.folder.clear(new)
 
     def _write_claim(self, claim: Claim, ranks: Ranks) -> None:
         """Have the open stores count, and no other ones."""
         generation = self._mine.generation
         with agreed(ranks, f"folder {self.path}: its claim can't be written", "make room"):
-            self._folder.write(claim._replace(generation=generation))
-        self._folder.keep_only(generation)  # not before: others may still read what goes now
+            self.folder.write(claim._replace(generation=generation))
+        self.folder.keep_only(generation)  # not before: others may still read what goes now
 
     def _open(self, generation: int) -> None:
         self._mine = self._mine._replace(generation=generation)
@@ -170,7 +170,7 @@ class ProcessCheckpoints:
     @property
     def freed(self) -> int:
         """Bytes of older checkpoints here, which are removed at `claim`."""
-        return self._folder.bytes_of_others(self._mine.generation)
+        return self.folder.bytes_of_others(self._mine.generation)
 
     @property
     def moved(self) -> bool:
@@ -195,25 +195,14 @@ class ProcessCheckpoints:
         """All stores of this process."""
         return [self.dense, *self.rows]
 
-    @property
-    def stopped(self) -> bool:
-        """True if the job was stopped on purpose after the step that was done last."""
-        return self._stopped
-
-    @stopped.setter
-    def stopped(self, stopped: bool) -> None:
-        if stopped != self._stopped:
-            self._folder.set_stopped(stopped)
-            self._stopped = stopped
-
     # --- Reading ---
 
     def read(
-        self, at_most: int, parts: Sequence[RowRange], dense: bool, least: Least
+        self, at_most: int, parts: Sequence[RowRange], dense: bool, ranks: Ranks
     ) -> tuple[int, int, list[Read]]:
         """Read the last checkpoint up to a step, of these rows and of the dense part if wanted.
 
-        `least`: of all processes that read together; if one has to go further back, all go as far.
+        `ranks`: those that read together; if one has to go further back, all go as far.
 
         Returns its step, the bytes read here, and what was read. Raises `RunError` in all processes
         if one can't read.
@@ -222,12 +211,12 @@ class ProcessCheckpoints:
         size, spoilt = 0, dict[str, None]()
         while True:
             found: list[ReadCheckpoint] = []
-            with all_can(least):
+            with all_can(ranks):
                 found += [self._read(*each, at_most) for each in places]
             size += sum(each.size for each in found)
             spoilt |= dict.fromkeys(itertools.chain(*(each.spoilt for each in found)))
             steps = [each.step for each in found] or [at_most]
-            first, last = least(min(steps)), -least(-max(steps))
+            first, last = ranks.least(min(steps)), -ranks.least(-max(steps))
             if first == last:
                 break
             at_most = first
@@ -253,8 +242,8 @@ class ProcessCheckpoints:
             for each in sources:
                 yield each.dense, None
         for each in sources:
-            for folder, held in each.rows:
-                if wanted := [*_shared(parts, held)]:
+            for folder, block in each.rows:
+                if wanted := [*_shared(parts, block)]:
                     yield folder, wanted
 
     def _read(self, folder: Path, wanted: list[Wanted] | None, at_most: int) -> ReadCheckpoint:
@@ -273,20 +262,6 @@ class ProcessCheckpoints:
 
 
 @contextmanager
-def all_can(least: Least) -> Iterator[None]:
-    """Raise in all processes if one fails in this block: its own error, or that another failed."""
-    failed: Exception | None = None
-    try:
-        yield
-    except Exception as error:  # of a user's load_state_dict, too
-        failed = error
-    if not least(int(failed is None)):
-        raise failed or RunError(
-            "another process can't load its part of a checkpoint; see its error"
-        )
-
-
-@contextmanager
 def _readable(folder: Path) -> Iterator[None]:
     """Raise `RunError` if the system refuses something in this block."""
     try:
@@ -298,12 +273,13 @@ def _readable(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _shared(parts: Sequence[RowRange], held: Sequence[RowRange]) -> Iterator[Wanted]:
-    """Yield the rows that both have."""
-    for part, other in itertools.product(parts, held):
+def _shared(parts: Sequence[RowRange], block: RowBlock) -> Iterator[Wanted]:
+    """Yield the rows of these parts that a block has, too."""
+    for part, other in itertools.product(parts, block.parts):
         if (part.table, part.kinds) != (other.table, other.kinds):
             continue
         first = max(part.first, other.first)
         rows = min(part.first + part.rows, other.first + other.rows) - first
         if rows > 0:
-            yield Wanted(part, first - part.first, first - other.first + other.start, rows)
+            at = first - other.first + other.start - block.numbers.start
+            yield Wanted(part, first - part.first, at, rows)

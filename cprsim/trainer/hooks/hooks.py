@@ -1,71 +1,33 @@
 """Checkpoints and recovery, by the policies of cprsim, for a training loop of your own."""
 
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
-from cprsim.contract import Clock, Loss, Resumed, Saved, Train, rules
+from cprsim.contract import Train, rules
 from cprsim.errors import CprsimError, UsageError
-from cprsim.metrics import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.member import JobMember
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, tell
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
-from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoint, UsableCheckpoints
+from cprsim.trainer.hooks.recovery import JobRecovery
+from cprsim.trainer.hooks.running_job import RunningJob
 from cprsim.trainer.hooks.saves import Saves
+from cprsim.trainer.hooks.summary import Summary
 from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.hooks.updates import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
-#: A step that no job reaches.
-_ANY = sys.maxsize
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The result of a job so far, in this process and in those that it continues from.
-
-    `recovery`: what the policy plans for a lost shard, "full" or "partial"; CPR plans full recovery
-    where partial recovery would cost no less. `seconds`: by cause, as in `cprsim.contract.ledger`.
-    `pls`: (E4) of CPR, as far as shards of this process were lost. `updates_lost`: share of all
-    updates of the rows of this process that was lost for good; by rows where lookups are known,
-    else by steps. `failures`: losses that `on_failure` was called for, and starts from a checkpoint
-    of a job that was not stopped by `save_now()`, a notice, or its end. `saves`: that are stored;
-    `saves_failed`: that came to nothing. `bytes_saved`, `bytes_loaded`: of files. `checkpoint`: the
-    step of the last usable one.
-    """
-
-    policy: str
-    recovery: str
-    step: int
-    steps: int
-    seconds: dict[str, float]
-    pls: float
-    updates_lost: float
-    failures: int
-    saves: int
-    saves_failed: int
-    bytes_saved: int
-    bytes_loaded: int
-    checkpoint: int
-
-    @property
-    def reading(self) -> Reading:
-        """The same for exporters of metrics."""
-        counts = asdict(self)
-        seconds = counts.pop("seconds")
-        labels = {name: counts.pop(name) for name in ("policy", "recovery")}
-        return Reading(seconds, counts, labels)
 
 
 class TrainerHooks(Generic[_Batch]):
@@ -142,17 +104,19 @@ class TrainerHooks(Generic[_Batch]):
         self._checkpoints = self._state.checkpoints
         self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
-        self._planned_save_s = 0.0
+        planned_save_s = 0.0
         with suppress(CprsimError):  # not every policy needs to know
-            self._planned_save_s = scenario.context.save_s
+            planned_save_s = scenario.context.save_s
         self._job = RunningJob(HOOKS.start(plan), steps, scenario.job.useful_time_s / steps)
-        self._started = self._unchecked = self._just_restored = False
+        self._unchecked = self._just_restored = False
         self._listening = self._signalled = self.notice = self.noticed = False
         self._thread = threading.get_ident()  # the loop's
         self._until = 0  # the controller decides again at this step
         self._observers = list(observers)
         self._twins = TwinShards(adapter, self._state, self._ranks) if plan.live_tiers else None
-        self._saves = Saves(self._state, self._job, self._ranks, self._observers, self._twins)
+        member = JobMember(self._state, self._job, self._ranks, plan, self._observers, self._twins)
+        self._saves = Saves(member)
+        self._recovery = JobRecovery(member, self._saves, planned_save_s)
         if plan.note is not None:
             warnings.warn(
                 f"policy {self._policy!r} ({system}) plans {plan.recovery} recovery: {plan.note}",
@@ -170,7 +134,7 @@ class TrainerHooks(Generic[_Batch]):
 
         Raises `RunError` where no checkpoint is sound, or where other processes have none.
         """
-        if self._started:
+        if self._job.started:
             raise UsageError("restore() was called before; after a failure call on_failure(shards)")
         self._thread = threading.get_ident()
         self._job.watch.start()
@@ -187,10 +151,10 @@ class TrainerHooks(Generic[_Batch]):
         for each in [*state.missing(self._ranks.total)]:  # which all ask for before any may raise
             warnings.warn(f"shards(): {each}", HooksWarning, stacklevel=2)
         if begun:
-            planned = bool(self._ranks.least(int(self._checkpoints.stopped)))
-            return self._recover(range(self._servers), True, everything=True, planned=planned)
+            planned = bool(self._ranks.least(int(self._checkpoints.was_stopped)))
+            return self._recover(range(self._servers), True, start=True, planned=planned)
         self._saves.first(0)
-        self._started = self._unchecked = True
+        self._job.started = self._unchecked = True
         self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
@@ -203,12 +167,12 @@ class TrainerHooks(Generic[_Batch]):
         `HooksWarning` says so.
         """
         job = self._job
-        if not self._started:
+        if not self._job.started:
             raise UsageError("after_step() before restore(): call that once, before the first step")
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         self._thread = threading.get_ident()
-        self._checkpoints.stopped = self._just_restored = False
+        self._checkpoints.folder.stopped = self._just_restored = False
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             for name, table in self._state.check():
@@ -238,15 +202,15 @@ class TrainerHooks(Generic[_Batch]):
         To be called between steps, in the thread that trains. The policy's next save is due a
         period later. Where there are several processes all call it.
         """
-        if not self._started:
+        if not self._job.started:
             raise UsageError("save_now() before restore(): call that once, before the first step")
         if threading.get_ident() != self._thread:
             raise UsageError(
                 "save_now() in another thread than the loop's, which may be in the middle of a "
                 "step: call it between steps there, or send a signal that saving_on() listens for"
             )
-        self._checkpoints.stopped = self._saves.everything(self._plan.last_save)
-        return self._checkpoints.stopped
+        self._checkpoints.folder.stopped = self._saves.everything(self._plan.last_save)
+        return self._checkpoints.folder.stopped
 
     def updating(self) -> AbstractContextManager[None]:
         """In this block rows may be updated, in any thread: no save copies them meanwhile.
@@ -326,7 +290,7 @@ class TrainerHooks(Generic[_Batch]):
                 f"on_failure(): {unknown[0]!r} is none of the shards 0 to {self._servers - 1}"
             )
         self._thread = threading.get_ident()
-        if self._started:
+        if self._job.started:
             self._job.watch.reattribute("reschedule")
         else:
             missing = sorted({*self._state.shards} - {*lost})
@@ -338,7 +302,7 @@ class TrainerHooks(Generic[_Batch]):
             self._checkpoints.replace()
             self._job.watch.start()
             self._job.watch.reattribute("load")
-        return self._recover(lost, dense, everything=False)
+        return self._recover(lost, dense)
 
     def adopt(self, step: int) -> None:
         """Continue from `step`, to which something else has brought the state; nothing is loaded.
@@ -353,54 +317,14 @@ class TrainerHooks(Generic[_Batch]):
         `RunError` where no earlier checkpoint is left and this one can't be stored.
         """
         job = self._job
-        if not self._started:
+        if not self._job.started:
             raise UsageError("adopt() before restore(): call that once, which brings the accounts")
         if self._twins is not None:
             raise UsageError("adopt() with groups of twins: call on_failure(), which fills them")
         if not isinstance(step, Integral) or isinstance(step, bool) or not 0 <= step <= job.steps:
             raise UsageError(f"adopt({step!r}): give a step of the job, 0 to {job.steps}")
-        step = int(step)  # NumPy's are no JSON
         self._thread = threading.get_ident()
-        job.watch.reattribute("load")
-        self._saves.settle()
-        loss = Loss(frozenset(range(self._servers)), frozenset({0}))
-        if self._just_restored:
-            if before := self._state.accounts:  # what restore() took for lost
-                job.lost_steps = self._lost_steps(before)
-                self._state.updates.lost = before["updates"]["lost"]
-        else:
-            self._saves.counts["failures"] += 1
-            tell(self._observers, "lost", loss.servers, True)
-            job.controller.answer(job.clock, loss)
-        # Checkpoints of later steps no longer count, nor does the training since.
-        usable = [each for each in job.usable if each.step <= step]
-        if step < job.step:
-            # What it took from the last checkpoint on, as if all steps since took as long.
-            last = usable[-1] if usable else UsableCheckpoint(0, 0, 0.0)
-            since = (step - last.step) / (job.step - last.step)
-            job.watch.undo(last.trained_s + since * (job.trained_s - last.trained_s))
-        known = UsableCheckpoints(usable) if usable else job.usable
-        job.step = step
-        job.controller.tell(Resumed(job.clock, ()))
-        self._state.forget()
-        self._checkpoints.stopped = False
-        job.watch.switch("save")
-        job.usable = UsableCheckpoints([UsableCheckpoint(step, step, job.trained_s)])
-        error = self._saves.renew(step)
-        if error is None:
-            job.controller.tell(Saved(job.clock, self._plan.last_save, stored=True))
-        elif known.last.step > step:  # there is none to return to
-            raise error
-        else:
-            job.usable = known
-            self._saves.counts["saves_failed"] += 1
-            tell(self._observers, "save_failed", step, error)
-            warnings.warn(
-                f"adopt({step}): {error}; training continues, the last checkpoint is of step "
-                f"{known.last.step}",
-                HooksWarning,
-                stacklevel=2,
-            )
+        self._recovery.adopt(int(step), self._just_restored)  # NumPy's are no JSON
         self._go_on(0)
 
     @property
@@ -454,48 +378,19 @@ class TrainerHooks(Generic[_Batch]):
         self._saves.settle()
         if not rules.is_over(self._final_save, job.usable.last.step, job.steps):
             self._saves.do(self._plan.last_save._replace(blocking=True))
-        self._checkpoints.stopped = True  # a job that is prolonged has not failed
+        self._checkpoints.folder.stopped = True  # a job that is prolonged has not failed
 
     # --- Recovery ---
 
     def _recover(
-        self, lost: Collection[int], dense: bool, everything: bool, planned: bool = False
+        self, lost: Collection[int], dense: bool, start: bool = False, planned: bool = False
     ) -> int:
-        """Return as the controller says, or `everything` where nothing but checkpoints is left.
-
-        A `planned` restart is no failure: the controller has no part in it.
-        """
-        job, counts = self._job, self._saves.counts
-        self._saves.settle_with_the_lost()
-        answer = None
-        if not planned:
-            counts["failures"] += 1
-            tell(self._observers, "lost", frozenset(lost), dense)
-            loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
-            answer = job.controller.answer(job.clock, loss)
-        job.watch.switch("load")
-        read = counts["bytes_loaded"]
-        if answer is not None and answer.rollback == "all":
-            self._return_all()
-        elif answer is None or everything:
-            whole = self._return_all()
-            for _ in self._state.shards:
-                job.lose(whole)
-        else:
-            by_twins = answer.source in self._plan.live_tiers
-            self._return_lost(lost, dense, self._twins if by_twins else None)
-        self._checkpoints.stopped = False
-        if everything and not self._started:
-            self._saves.adopt(job.step)
-        latest = self._latest(job.usable.last.step)  # which all processes ask for
-        counts["failures"] = self._latest(counts["failures"])  # a new process knows of fewer
-        if self._started:
-            job.controller.tell(Resumed(job.clock, ()))
-        else:
-            self._catch_up(latest, planned)
-        self._started = self._unchecked = True
-        self._go_on(counts["bytes_loaded"] - read)
-        return job.step
+        """Return to checkpoints, and go on; gives the step from which training continues."""
+        before = self._saves.counts["bytes_loaded"]
+        self._recovery.recover(lost, dense, start, planned)
+        self._unchecked = True
+        self._go_on(self._saves.counts["bytes_loaded"] - before)
+        return self._job.step
 
     def _go_on(self, size: int) -> None:
         """Training continues, once so many bytes were loaded."""
@@ -504,91 +399,6 @@ class TrainerHooks(Generic[_Batch]):
         tell(self._observers, "loaded", job.step, size)
         self._until = job.step
         self._act()
-
-    def _return_all(self) -> int:
-        """Return to the last checkpoint; gives the step at which as much as all had been saved."""
-        job = self._job
-        at_most = job.usable.last.step if self._started else _ANY
-        step, size = self._state.load_all(at_most, self._ranks)
-        fresh = not self._started
-        self._loaded(size)
-        self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
-        whole = job.usable.at(step).whole
-        job.watch.undo(job.usable.back_to(step).trained_s)
-        job.step = step
-        if self._twins is not None:
-            self._twins.averaged = step  # as before each save
-        return whole
-
-    def _return_lost(self, lost: Collection[int], dense: bool, twins: TwinShards | None) -> None:
-        job, held = self._job, self._state
-        mine = [shard for shard in held.shards if shard in lost]
-        # A lost process may have stored the dense part of a save that was never usable.
-        fresh, size = not self._started, 0
-        at_most = self._saves.everywhere if fresh else job.usable.last.step
-        if dense or fresh:
-            step, size = held.load_dense(at_most)
-            if fresh:  # rows may have been stored where the dense part was not any more
-                at_most = step
-        if twins is not None:
-            loaded = twins.fill(lost)
-        else:
-            loaded = [held.load_shard(shard, at_most) for shard in mine]
-        size += sum(size for _, size in loaded)
-        size += held.copy_dense(self._ranks, lost=dense or fresh)
-        self._loaded(size)
-        job.step = self._latest(job.step)
-        if fresh:
-            last = job.usable.last.step if twins is None else twins.averaged
-            held.updates.return_to(held.accounts["updates"], job.step - last, fresh=True)
-        for step, _ in loaded:
-            job.lose(job.usable.at(step).whole if twins is None else step)
-
-    def _loaded(self, size: int) -> None:
-        """Count it; a process that has just been started continues from the accounts of another."""
-        job, counts = self._job, self._saves.counts
-        counts["bytes_loaded"] += size
-        if not self._started:
-            before = self._state.accounts
-            job.usable = UsableCheckpoints(UsableCheckpoint(*each) for each in before["usable"])
-            job.usable.portions = before.get("portions", 0.0)  # 0.1.0 wrote none
-            job.lost_steps = self._lost_steps(before)
-            job.watch.go_on(before["seconds"])
-            job.executed += before.get("executed", before["usable"][-1][0])  # nor these
-            for name, number in before["counts"].items():
-                counts[name] += number
-
-    def _lost_steps(self, before: dict[str, Any]) -> int:
-        """Return those of accounts; (E4) counts steps of shards, of which there may be others."""
-        lost_steps: int = round(before["lost_steps"] * self._servers / before["shards"])
-        return lost_steps
-
-    def _catch_up(self, latest: int, planned: bool) -> None:
-        """A new controller hears of what was before it: it may go by what it has seen.
-
-        Of this failure's end, unless the start was planned, of the failures before, and of the last
-        save, of step `latest`, so that it saves when those of other processes do; that took as long
-        as the others in the mean.
-        """
-        job, counts, seconds = self._job, self._saves.counts, self._job.watch.seconds
-        saved = [latest]
-        if self._twins is not None:  # to the furthest tier first, which serves the nearer ones
-            saved.append(self._twins.averaged)
-        now, timed = job.clock, counts["saves"] - 1  # the last had yet to take its time then
-        save_s = self._planned_save_s
-        if timed > 0:
-            save_s = (seconds["save"] + seconds["stall"]) * job.pace / timed
-        before = Clock(now.wall_s - min(save_s, now.wall_s), saved[0] * job.step_s)
-        job.controller.tell(Resumed(before, ()))
-        for _ in range(counts["failures"] - (not planned)):
-            job.controller.answer(before, Loss(frozenset({0}), frozenset()))
-            job.controller.tell(Resumed(before, ()))
-        for step, schedule in zip(saved, reversed(self._plan.schedules), strict=False):
-            clock = Clock(now.wall_s, step * job.step_s)
-            job.controller.tell(Saved(clock, schedule.save, stored=True))
-
-    def _latest(self, step: int) -> int:
-        return -self._ranks.least(-step)
 
 
 def _check_kinds(scenario: object, policy: object, folder: object, steps: object) -> None:

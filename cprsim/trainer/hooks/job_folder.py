@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cprsim.basics.files import sync_folder
-from cprsim.trainer.hooks.layout import RowRange, stored_blocks
+from cprsim.trainer.hooks.layout import RowBlock, stored_blocks
 from cprsim.trainer.hooks.row_sets import in_words, spans
 from cprsim.trainer.store.files import SpoiltError, read_small, written
 from cprsim.trainer.store.store import checkpoints_in
@@ -51,6 +51,7 @@ class JobFolder:
         self.path = path
         self.claim: Claim | None = None
         self.fault: str | None = None
+        self._stopped = (path / _STOPPED).exists()
         if not os.path.lexists(path / _CLAIM):
             return
         try:
@@ -99,10 +100,14 @@ class JobFolder:
     @property
     def stopped(self) -> bool:
         """True if the job was stopped on purpose after the step that was done last."""
-        return (self.path / _STOPPED).exists()
+        return self._stopped
 
-    def set_stopped(self, stopped: bool) -> None:
+    @stopped.setter
+    def stopped(self, stopped: bool) -> None:
         """Note it, or that the job continues; a disk that has no room for the note ends nothing."""
+        if stopped == self._stopped:
+            return
+        self._stopped = stopped
         with suppress(OSError):
             if stopped:
                 (self.path / _STOPPED).touch()
@@ -142,10 +147,10 @@ class JobProcess(NamedTuple):
         return self.folder / f"dense-{self.generation}"
 
     @property
-    def rows(self) -> list[tuple[Path, list[RowRange]]]:
+    def rows(self) -> list[tuple[Path, RowBlock]]:
         """The folder and the rows of each of its blocks."""
         blocks = enumerate(stored_blocks(self.tables))
-        return [(self.folder / f"rows-{self.generation}-{n}", rows) for n, rows in blocks]
+        return [(self.folder / f"rows-{self.generation}-{n}", block) for n, block in blocks]
 
     @property
     def steps(self) -> list[set[int]]:

@@ -15,27 +15,18 @@ from cprsim.trainer.hooks.row_sets import Rows, by_table, common, in_words, span
 class JobStart(NamedTuple):
     """The start that all processes agreed on.
 
-    `generation`: of the checkpoints that are read or written from now on. `processes`: those of
-    now. `begun`: whether there are checkpoints of the job. `sources`: the checkpoints that are read
-    in place of the own ones, where rows were divided otherwise or grew; that of this folder first.
-    `takes_counts`: whether this process continues from the counts of those. `grown`: rows of this
-    process that no checkpoint has, in words.
+    `claim`: of the folder of this process from now on. `begun`: whether there are checkpoints of
+    the job. `sources`: the checkpoints that are read in place of the own ones, where rows were
+    divided otherwise or grew; that of this folder first. `takes_counts`: whether this process
+    continues from the counts of those. `grown`: rows of this process that no checkpoint has, in
+    words.
     """
 
-    generation: int
-    processes: list[JobProcess]
-    job: str
+    claim: Claim
     begun: bool
     sources: Sequence[JobProcess] = ()
     takes_counts: bool = False
     grown: Sequence[str] = ()
-
-    def claim_of(self, mine: JobProcess, policy: str) -> Claim:
-        """The claim of a process's folder from now on."""
-        processes = [
-            each.document(os.path.relpath(each.folder, mine.folder)) for each in self.processes
-        ]
-        return Claim(self.generation, mine.tables, policy, processes, self.job, mine.id)
 
 
 def agreed_start(
@@ -75,8 +66,10 @@ def agreed_start(
     else:
         job = claims[0][1].job
         _check_job(claims, policy)
+    listed = [each.document(os.path.relpath(each.folder, mine.folder)) for each in processes]
+    claim = Claim(0, mine.tables, policy, listed, job, mine.id)
     if not claims:
-        return JobStart(0, processes, job, False)
+        return JobStart(claim, begun=False)
     sources = _sources(claims)
     generation = max(each.generation for each in sources)
     own = [each for each in sources if each.id == mine.id]
@@ -86,14 +79,12 @@ def agreed_start(
     same = not moved and before == {each.id: each.tables for each in processes}
     read = own if stays else sources
     if not _has_begun(read, len(sources), processes, ranks):
-        return JobStart(generation + (not same), processes, job, False)
+        return JobStart(claim._replace(generation=generation + (not same)), begun=False)
     if same:
-        return JobStart(generation, processes, job, True)
+        return JobStart(claim._replace(generation=generation), begun=True)
     _check_rows(sources, processes)
     return JobStart(
-        0 if moved else generation + 1,
-        processes,
-        job,
+        claim if moved else claim._replace(generation=generation + 1),
         True,
         sorted((each for each in read if each.whole_steps), key=lambda each: each.id != mine.id),
         stays or processes[0].id == mine.id,

@@ -14,6 +14,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import TablePart
+from cprsim.trainer.hooks.given import check_given
 from cprsim.trainer.hooks.nested import joined
 from cprsim.trainer.hooks.observer import HooksWarning
 from cprsim.trainer.store.files import Arrays
@@ -51,7 +52,6 @@ class RowBlock(NamedTuple):
     the same rows are in the same place of a file, however many shards they lie in.
     """
 
-    number: int
     parts: tuple[RowRange, ...]
 
     @property
@@ -88,8 +88,12 @@ class Layout:
     def __init__(
         self, shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None
     ) -> None:
-        _check(shards, servers, model)
-        self.blocks: tuple[RowBlock, ...] = tuple(_blocks(shards))
+        check_given(shards, servers, model)
+        self.blocks = _blocks(
+            (_kinds(each), each.table, each.first, len(each.weights), shard)
+            for shard, given in shards.items()
+            for each in given
+        )
         self.parts = tuple(part for block in self.blocks for part in block.parts)
         self.shards = tuple(sorted(shards))
         self.rows = sum(part.rows for part in self.parts)
@@ -140,43 +144,40 @@ class Layout:
         return found
 
 
-def stored_blocks(tables: Sequence[Any]) -> list[list[RowRange]]:
-    """The rows of each block of a process, whose numbers in the block begin at `start`.
+def stored_blocks(tables: Sequence[Any]) -> tuple[RowBlock, ...]:
+    """The blocks of a process, of shard -1.
 
     `tables`: as `Layout.document` has them, which says nothing of shards.
     """
-    found: dict[Kinds, list[RowRange]] = {}
-    for table, first, rows, of in tables:
-        kinds = tuple((kind, tuple(shape)) for kind, shape in of)
-        before = found.setdefault(kinds, [])
-        at = before[-1].numbers.stop if before else 0
-        before.append(RowRange(-1, table, first, rows, kinds, at))
-    return [found[kinds] for kinds in sorted(found)]
+    return _blocks(
+        (tuple((kind, tuple(shape)) for kind, shape in of), table, first, rows, -1)
+        for table, first, rows, of in tables
+    )
+
+
+class _TableRows(NamedTuple):
+    """Rows of a table that are here: where its parts begin and end, ascending, shape (parts,).
+
+    A row that is in a part has the number of `shifts` there more in the process.
+    """
+
+    firsts: Tensor
+    ends: Tensor
+    shifts: Tensor
 
 
 class _Lookup:
-    """Finds the numbers of rows, for all tables in one go."""
+    """Finds the numbers of rows in the process."""
 
     def __init__(self, parts: Sequence[RowRange]) -> None:
         ordered = sorted(parts, key=lambda part: (part.table, part.first))
-        least: dict[int, int] = {}
-        most: dict[int, int] = {}
-        for part in ordered:
-            least.setdefault(part.table, part.first)
-            most[part.table] = part.first + part.rows
-        # Tables one after the other, each as long as the last of its rows here says.
-        bases = list(itertools.accumulate(most.values(), initial=0))[:-1]
-        base = dict(zip(most, bases, strict=True))
-        begins = _integers(base[part.table] + part.first for part in ordered)
-        self._place = {table: place for place, table in enumerate(most)}
-        self._least, self._most = _integers(least.values()), _integers(most.values())
-        self._base, self._begins = _integers(bases), begins
-        self._ends = begins + _integers(part.rows for part in ordered)
-        self._shift = _integers(part.start for part in ordered) - begins
-        self._whole = len(ordered) == len(base)  # each table is one part
+        self._tables: dict[int, _TableRows] = {}
+        for table, group in itertools.groupby(ordered, lambda part: part.table):
+            spans = [
+                (part.first, part.first + part.rows, part.start - part.first) for part in group
+            ]
+            self._tables[table] = _TableRows(*torch.tensor(spans).T.contiguous())
         self._strange: set[int] = set()  # tables of which it was said that rows aren't here
-        self._last: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-        self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
         """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
@@ -184,60 +185,44 @@ class _Lookup:
             raise UsageError(
                 f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"
             )
-        unknown = sorted(lookups.keys() - self._place.keys())
+        unknown = sorted(lookups.keys() - self._tables.keys())
         if unknown:
             raise UsageError(
-                f"lookups(): table {unknown[0]} is not here; shards() gives {list(self._place)}"
+                f"lookups(): table {unknown[0]} is not here; shards() gives {list(self._tables)}"
             )
         if not lookups:
             return torch.empty(0, dtype=torch.int64)
         given = [torch.as_tensor(ids).reshape(-1) for ids in lookups.values()]
         given = [ids if len(ids) else ids.long() for ids in given]  # [] is of floats, and no row
-        ids = torch.cat(given).cpu()
+        ids = torch.cat(given).cpu()  # all at once: the loop waits for a device once
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")
-        key = (tuple(lookups), tuple(map(len, given)))
-        if key != self._last:
-            self._last, self._spread = key, self._spread_over(*key)
-        least, most, base, *shifts = self._spread
-        wrong = (ids < least) | (ids >= most)
-        joined = ids + base
-        if not self._whole:
-            # What lies in no part at all was found above; 0 is for that.
-            parts = torch.bucketize(joined, self._ends, right=True) * ~wrong
-            wrong |= joined < self._begins[parts]
-            shifts = [self._shift[parts]]
-        found = joined + shifts[0]
-        if wrong.any():
-            self._warn_of(
-                ids, _integers(lookups).repeat_interleave(_integers(map(len, given))), wrong
+        by_table = zip(lookups, torch.split(ids.long(), [len(each) for each in given]), strict=True)
+        return torch.cat([self._numbers(table, its) for table, its in by_table])
+
+    def _numbers(self, table: int, ids: Tensor) -> Tensor:
+        """The numbers of rows of one table; those that are not here are left out.
+
+        A warning names the first of these, once a table; padding is no row.
+        """
+        firsts, ends, shifts = self._tables[table]
+        part: Tensor | int = 0  # of most tables there is one alone: no search, which is slow
+        if len(ends) > 1:
+            part = torch.bucketize(ids, ends, right=True).clamp(max=len(ends) - 1)
+        here = (ids >= firsts[part]) & (ids < ends[part])
+        numbers = ids + shifts[part]
+        if here.all():
+            return numbers
+        strange = ids[~here & (ids != PADDING)]
+        if len(strange) and table not in self._strange:
+            self._strange.add(table)
+            warnings.warn(
+                f"lookups(): row {int(strange[0])} of table {table} is not here and is left out, "
+                "as others of that table will be; see the part of it that shards() gives",
+                HooksWarning,
+                stacklevel=5,
             )
-            return found[~wrong]
-        return found
-
-    def _warn_of(self, ids: Tensor, tables: Tensor, wrong: Tensor) -> None:
-        """Warn of a row that is not here, once a table; padding is no row."""
-        strange = wrong & (ids != PADDING)
-        for at in strange.nonzero().flatten().tolist():
-            table = int(tables[at])
-            if table not in self._strange:
-                self._strange.add(table)
-                warnings.warn(
-                    f"lookups(): row {int(ids[at])} of table {table} is not here and is left out, "
-                    "as others of that table will be; see the part of it that shards() gives",
-                    HooksWarning,
-                    stacklevel=5,
-                )
-
-    def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
-        """Return the data of tables, once for each lookup; most batches are as long as the last."""
-        places = _integers(self._place[table] for table in tables)
-        known = [self._least, self._most, self._base, *([self._shift] if self._whole else [])]
-        return [each[places].repeat_interleave(_integers(counts)) for each in known]
-
-
-def _integers(values: Iterable[int]) -> Tensor:
-    return torch.tensor(list(values), dtype=torch.int64)
+        return numbers[here]
 
 
 def _kinds(part: TablePart) -> Kinds:
@@ -247,96 +232,19 @@ def _kinds(part: TablePart) -> Kinds:
     )
 
 
-def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[RowBlock]:
+def _blocks(parts: Iterable[tuple[Kinds, int, int, int, int]]) -> tuple[RowBlock, ...]:
+    """Number the rows of parts block by block, table by table.
+
+    `parts`: of each the kinds of its tensors, its table, first row, rows and shard.
+    """
     alike: dict[Kinds, list[tuple[int, int, int, int]]] = {}
-    for shard, given in shards.items():
-        for each in given:
-            at = (each.table, each.first, len(each.weights), shard)
-            alike.setdefault(_kinds(each), []).append(at)
+    for kinds, table, first, rows, shard in parts:
+        alike.setdefault(kinds, []).append((table, first, rows, shard))
     blocks, start = [], 0
-    for number, (kinds, members) in enumerate(sorted(alike.items())):
-        parts = []
+    for kinds, members in sorted(alike.items()):
+        ranges = []
         for table, first, rows, shard in sorted(members):
-            parts.append(RowRange(shard, table, first, rows, kinds, start))
+            ranges.append(RowRange(shard, table, first, rows, kinds, start))
             start += rows
-        blocks.append(RowBlock(number, tuple(parts)))
-    return blocks
-
-
-def check_live(
-    shards: Mapping[int, Sequence[TablePart]], again: Mapping[int, Sequence[TablePart]]
-) -> None:
-    """Raise `UsageError` where what is given is another tensor each time, both being there."""
-    for shard, given in shards.items():
-        for one, other in zip(given, again.get(shard, ()), strict=False):
-            for part in zip((one.weights, *one.state), (other.weights, *other.state), strict=False):
-                first, second = (each.untyped_storage().data_ptr() for each in part)
-                if first != second:
-                    raise UsageError(
-                        f"shards(): table {one.table} in shard {shard} is another tensor each "
-                        "time, a copy that nobody trains on: give the live one, or a view of it"
-                    )
-
-
-def _check(shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None) -> None:
-    taken: dict[int, list[tuple[int, int, int]]] = {}
-    _check_kinds(shards)
-    for shard, given in shards.items():
-        if shard not in range(servers):
-            raise UsageError(
-                f"shards(): {shard!r} is none of 0 to {servers - 1}; "
-                f"cluster.parameter_servers = {servers} has to be the number of shards"
-            )
-        for each in given:
-            where = f"shards(): table {each.table} in shard {shard}"
-            _check_part(where, each, model)
-            span = (each.first, each.first + len(each.weights), shard)
-            taken.setdefault(each.table, []).append(span)
-    for table, spans in taken.items():
-        spans.sort()
-        for (_, stop, one), (first, _, other) in itertools.pairwise(spans):
-            if first < stop:
-                raise UsageError(
-                    f"shards(): row {first} of table {table} is in shard {one} and in shard "
-                    f"{other}; each row is in one, and `first` says which row a part begins with"
-                )
-
-
-def _check_kinds(shards: object) -> None:
-    way_out = "give {shard: [TablePart(table, weights, state), ...]}"
-    if not isinstance(shards, Mapping):
-        raise UsageError(f"shards(): gives a {type(shards).__name__}; {way_out}")
-    for shard, given in shards.items():
-        listed = isinstance(given, Sequence) and not isinstance(given, TablePart)
-        others = [each for each in given if not isinstance(each, TablePart)] if listed else [given]
-        if others:
-            raise UsageError(
-                f"shards(): gives a {type(others[0]).__name__} in shard {shard!r}; {way_out}"
-            )
-
-
-def _check_part(where: str, part: TablePart, model: RowModel | None) -> None:
-    if part.weights.dim() != 2 or not len(part.weights):
-        raise UsageError(
-            f"{where}: weights of shape {tuple(part.weights.shape)}; give rows, shape (rows, dim)"
-        )
-    rows = len(part.weights)
-    for number, each in enumerate(part.state):
-        if each.dim() == 0 or len(each) != rows:
-            raise UsageError(
-                f"{where}: state {number} of shape {tuple(each.shape)} for {rows} rows; its "
-                "first dimension has to be the rows, what isn't of rows belongs into dense()"
-            )
-    if model is None:
-        return
-    if part.table not in range(len(model.tables)):
-        raise UsageError(
-            f"{where}: the scenario has tables 0 to {len(model.tables) - 1}; "
-            "give it [[model.tables]] for all, in the same order"
-        )
-    has = model.tables[part.table].rows
-    if part.first < 0 or part.first + rows > has:
-        raise UsageError(
-            f"{where}: rows {part.first} to {part.first + rows - 1}, but model.tables.{part.table} "
-            f"of the scenario has {has}; give it as many"
-        )
+        blocks.append(RowBlock(tuple(ranges)))
+    return tuple(blocks)

@@ -41,7 +41,7 @@ def from_bytes(content: NDArray[np.uint8], kind: torch.dtype, shape: Sequence[in
     return torch.from_numpy(content).reshape(-1).view(kind).reshape(tuple(shape))
 
 
-def packed(state: Mapping[str, Any]) -> Arrays:
+def packed(state: Any) -> Arrays:
     """The state as arrays: a text that says what is where, then the bytes of every tensor of it.
 
     Raises `UsageError` for what is neither a tensor nor a number, a string, None, bytes, an array

@@ -1,23 +1,26 @@
 """The state of one process of a training loop: watched, saved and loaded."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from torch import Tensor
 
 from cprsim.basics.interrupts import Threads
 from cprsim.contract import Plan, Save
 from cprsim.contract.actions import Since
 from cprsim.rows.trackers import RowIds
 from cprsim.scenario import Scenario
+from cprsim.trainer.hooks import accounts
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpoints import ProcessCheckpoints, Read, all_can
+from cprsim.trainer.hooks.checkpoints import ProcessCheckpoints, Read
 from cprsim.trainer.hooks.dense_part import DensePart
-from cprsim.trainer.hooks.layout import Layout, Live, RowRange, check_live
+from cprsim.trainer.hooks.given import check_live
+from cprsim.trainer.hooks.layout import Layout, Live, RowRange
 from cprsim.trainer.hooks.nested import from_bytes, packed, unpacked
-from cprsim.trainer.hooks.ranks import Least, OneProcess, Ranks
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks, all_can
 from cprsim.trainer.hooks.sharded import merged
 from cprsim.trainer.hooks.snapshot import Image, Snapshot
 from cprsim.trainer.hooks.trackers import LiveRows, RowTrackers, tracked_rows
@@ -138,11 +141,11 @@ class ProcessState(Generic[_Batch]):
 
     # --- Saving ---
 
-    def snapshot(self, step: int, save: Save, usable: int, accounts: dict[str, Any]) -> Snapshot:
+    def snapshot(self, step: int, save: Save, usable: int, job: dict[str, Any]) -> Snapshot:
         """Copy the rows that deserve a save, or all, and the dense part.
 
-        `usable`: the step of the last checkpoint that all processes have. `accounts`: those of the
-        job, which are stored with the dense part.
+        `usable`: the step of the last checkpoint that all processes have. `job`: its accounts,
+        which are stored with the dense part.
         """
         with self.gate.closed():
             live = self._live()
@@ -152,13 +155,13 @@ class ProcessState(Generic[_Batch]):
                 self._check_unused(self._modified, step, live)
             elif self._trackers is not None and save.portion != 1 and not self._gap:
                 rows = chosen = self._trackers.select()
-            accounts["updates"] = self.updates.document(chosen)
+            job["updates"] = self.updates.document(chosen)
             since = save.since if self._modified is not None and rows is not None else None
             images = self._images(live, rows, since)
             # Should a file of a chain be spoilt, rows return to an older step: so must this.
             chains = self.checkpoints.rows if self.by_rows else ()
             keeps = frozenset(step for each in chains for step in each.steps)
-            content = packed({"state": self._dense.states(), "job": accounts})
+            content = packed({"state": self._dense.states(), "job": job})
             dense = Image(self.checkpoints.dense, content, keeps=keeps)
         whole_bytes = sum(each.nbytes for tensors in live.values() for each in tensors)
         whole_bytes += sum(each.nbytes for each in content)
@@ -211,7 +214,7 @@ class ProcessState(Generic[_Batch]):
 
     def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; return its step, and the bytes read."""
-        step, size, changed = self._load(at_most, self._layout.parts, True, ranks.least)
+        step, size, changed = self._load(at_most, self._layout.parts, True, ranks)
         self._trackers = self._new_trackers()
         if self._modified is not None:
             self._modified.return_to(step, changed)
@@ -220,30 +223,30 @@ class ProcessState(Generic[_Batch]):
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part only; return its step, and the bytes read."""
-        return self._load(at_most, (), True, OneProcess().least)[:2]
+        return self._load(at_most, (), True, OneProcess())[:2]
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; return its step, and the bytes read."""
         before = max((step for step in self.checkpoints.steps if step <= at_most), default=0)
         parts = self._parts_of(shard)
-        step, size, _ = self._load(at_most, parts, False, OneProcess().least)
+        step, size, _ = self._load(at_most, parts, False, OneProcess())
         self._lose(shard, gap=step < before)  # what was saved since is in files that are spoilt
         return step, size
 
     def _load(
-        self, at_most: int, parts: Sequence[RowRange], dense: bool, least: Least
+        self, at_most: int, parts: Sequence[RowRange], dense: bool, ranks: Ranks
     ) -> tuple[int, int, RowIds]:
         """Return these rows, and the dense part, to the last checkpoint up to a step.
 
-        `least`: of all processes that return together; if one has to go further back, all go as
-        far. Rows that no checkpoint has keep their values.
+        `ranks`: those that return together; if one has to go further back, all go as far. Rows
+        that no checkpoint has keep their values.
 
         Returns its step, the bytes read here, and the numbers of the rows that it has other than
         its base. Raises `RunError` in all processes if one can't load.
         """
         with self.gate.closed():
-            step, size, found = self.checkpoints.read(at_most, parts, dense, least)
-            with all_can(least):
+            step, size, found = self.checkpoints.read(at_most, parts, dense, ranks)
+            with all_can(ranks):
                 self.checkpoints.return_to(found)
                 return step, size, self._take(found)
 
@@ -256,7 +259,7 @@ class ProcessState(Generic[_Batch]):
             self.accounts = whole[0]["job"]
             if moved:
                 takes_counts = stores.start.takes_counts
-                self.accounts = _accounts([each["job"] for each in whole], takes_counts)
+                self.accounts = accounts.joined([each["job"] for each in whole], takes_counts)
             self._dense.take(merged([each["state"] for each in whole]))
         live, changed = self._live(), [np.empty(0, np.int64)]
         folders = (store.folder for store in stores.rows)
@@ -291,21 +294,20 @@ class ProcessState(Generic[_Batch]):
 
     # --- Twins ---
 
-    def rows_of(self, shard: int) -> dict[str, Any]:
+    def rows_of(self, shard: int) -> list[Any]:
         """Return the rows of a shard, in a form that is the same for its twins."""
-        return {"rows": self._layout.document(shard)}
+        return self._layout.document(shard)
 
-    def content(self, shard: int) -> dict[str, Any]:
+    def content(self, shard: int) -> list[Tensor]:
         """Return the tensors in use of a shard, those of each part."""
         live = self._live()
-        return {"tensors": [each for part in self._parts_of(shard) for each in live[part]]}
+        return [each for part in self._parts_of(shard) for each in live[part]]
 
-    def take(self, shard: int, content: Mapping[str, Any]) -> None:
+    def take(self, shard: int, content: Sequence[Tensor]) -> None:
         """Take the content of a twin; what was done here since the averaging is lost."""
         with self.gate.closed():
-            mine = self.content(shard)["tensors"]
-            for each, theirs in zip(mine, content["tensors"], strict=True):
-                each.copy_(theirs)
+            for mine, theirs in zip(self.content(shard), content, strict=True):
+                mine.copy_(theirs)
         self._lose(shard, gap=self._modified is not None)
 
     # --- Trackers ---
@@ -321,19 +323,3 @@ class ProcessState(Generic[_Batch]):
         scar = self._tracking.tracker == "scar"
         live = self._live()
         return tracked_rows(self._adapter, self._layout, live, self._tables, scar, shard)
-
-
-def _accounts(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, Any]:
-    """Return the accounts of the job, for one process to continue from.
-
-    Each process counts for itself what `TrainerHooks.job_summary` adds up, so one takes the counts
-    of all, and the others begin at 0.
-    """
-    job, counted = all_said[0], all_said if takes_counts else []
-    updates, counts = dict(job["updates"]), dict(job["counts"])
-    for name in ("made", "lost", "unsaved"):
-        updates[name] = sum(each["updates"][name] for each in counted)
-    for name in ("bytes_saved", "bytes_loaded"):
-        counts[name] = sum(each["counts"][name] for each in counted)
-    lost = sum(each["lost_steps"] for each in counted)
-    return job | {"lost_steps": lost, "updates": updates, "counts": counts}

@@ -3,12 +3,12 @@
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -19,8 +19,6 @@ from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.nested import packed, unpacked
 from cprsim.trainer.store.files import Arrays
 
-#: The least of the numbers that all processes of a job give, each its own.
-Least: TypeAlias = Callable[[int], int]
 #: No rank has such a number.
 _NONE = 2**31
 #: Functions of these modules have the group of the instant at which they are imported as a default,
@@ -66,6 +64,20 @@ def agreed(ranks: Ranks, fault: str, way_out: str) -> Iterator[None]:
         error = failed
     if not ranks.least(int(error is None)):
         raise RunError(f"{fault} ({error or 'in another process'}); {way_out}")
+
+
+@contextmanager
+def all_can(ranks: Ranks) -> Iterator[None]:
+    """Raise in all processes if one fails in this block: its own error, or that another failed."""
+    failed: Exception | None = None
+    try:
+        yield
+    except Exception as error:  # of a user's load_state_dict, too
+        failed = error
+    if not ranks.least(int(failed is None)):
+        raise failed or RunError(
+            "another process can't load its part of a checkpoint; see its error"
+        )
 
 
 class OneProcess:
@@ -123,11 +135,11 @@ class ProcessGroup:
         source = self.least(_NONE if content is None else dist.get_rank())
         if source == _NONE:
             return None
-        mine = content if content is not None and source == dist.get_rank() else None
-        count = self._sent([0 if mine is None else len(mine)], source)[0]
-        sizes = self._sent([0] * count if mine is None else [each.size for each in mine], source)
+        mine = content if source == dist.get_rank() else None
+        sizes = [None if mine is None else [each.size for each in mine]]
+        dist.broadcast_object_list(sizes, source, device=torch.device(self._device))
         found = []
-        for number, size in enumerate(sizes):
+        for number, size in enumerate(sizes[0] or ()):
             bytes_of = torch.zeros(size, dtype=torch.uint8, device=self._device)
             if mine is not None:
                 bytes_of.copy_(torch.from_numpy(mine[number].copy()))
@@ -135,12 +147,6 @@ class ProcessGroup:
                 dist.broadcast(bytes_of, source)
             found.append(np.asarray(bytes_of.cpu().numpy()))
         return tuple(found)
-
-    def _sent(self, numbers: list[int], source: int) -> list[int]:
-        sent = torch.tensor(numbers, dtype=torch.int64, device=self._device)
-        if numbers:
-            dist.broadcast(sent, source)
-        return [int(each) for each in sent]
 
 
 class RebuiltGroup(ProcessGroup):

@@ -145,7 +145,8 @@ class RunningJob:
 
     `step_s`: useful seconds of progress in a step. `step`: steps that are done. `executed`: those
     that were trained, rolled back or not; before it was started, too. `lost_steps`: steps since the
-    last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    last whole checkpoint, summed over failures of servers: (E4)'s numerator. `started`: whether
+    this process has joined the job.
     """
 
     def __init__(self, controller: CheckedController, steps: int, step_s: float) -> None:
@@ -155,6 +156,7 @@ class RunningJob:
         # The initial state is one, unless the job had others before.
         self.usable = UsableCheckpoints([UsableCheckpoint(0, 0, 0.0)])
         self.step = self.executed = self.lost_steps = 0
+        self.started = False
         self._asked_s = self._apart_s = self._beside_s = 0.0
 
     def did(self) -> None:

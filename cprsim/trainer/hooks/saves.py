@@ -12,20 +12,18 @@ from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
 from cprsim.job.tiers import REMOTE
-from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave, tell
-from cprsim.trainer.hooks.process_state import ProcessState
-from cprsim.trainer.hooks.ranks import Ranks, agreed, everyone
-from cprsim.trainer.hooks.running_job import RunningJob, UsableCheckpoints
+from cprsim.trainer.hooks import accounts
+from cprsim.trainer.hooks.member import JobMember
+from cprsim.trainer.hooks.observer import HooksWarning, StoredSave, tell
+from cprsim.trainer.hooks.ranks import agreed, everyone
+from cprsim.trainer.hooks.running_job import UsableCheckpoints
 from cprsim.trainer.hooks.snapshot import Image, Snapshot
-from cprsim.trainer.hooks.twins import TwinShards
 from cprsim.trainer.store.store import most_bytes
 
 #: Dense parts at a time if rows lie in chains: four that stay, and the one being written.
 _MOST_DENSE = 5
 #: The end of a save in a process. The job takes the worst: if it fails in one, it counts in none.
 _STORED, _FAILED, _NEVER = 2, 1, 0
-#: Counts of a job in each process.
-_COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
 
 
 @dataclass
@@ -46,19 +44,6 @@ class Saves:
     and training continues. Training ends in all if each later save would fail as well: tables of
     other shapes, state that can't be stored.
 
-    Parameters
-    ----------
-    state
-        The state of this process.
-    job
-        Its progress, and its controller.
-    ranks
-        The processes of the job.
-    observers
-        Called after each save, stored or failed.
-    twins
-        Averaged before each save, if there are groups with the same rows.
-
     Attributes
     ----------
     counts
@@ -67,17 +52,11 @@ class Saves:
         The last step of which every process has all.
     """
 
-    def __init__(
-        self,
-        state: ProcessState[Any],
-        job: RunningJob,
-        ranks: Ranks,
-        observers: Sequence[HooksObserver],
-        twins: TwinShards | None,
-    ) -> None:
-        self.counts = dict.fromkeys(_COUNTS, 0)
-        self._state, self._job, self._ranks = state, job, ranks
-        self._observers, self._twins, self._checkpoints = observers, twins, state.checkpoints
+    def __init__(self, member: JobMember) -> None:
+        self.counts = dict.fromkeys(accounts.COUNTS, 0)
+        self._state, self._job, self._ranks = member.state, member.job, member.ranks
+        self._observers, self._twins = member.observers, member.twins
+        self._checkpoints = member.state.checkpoints
         self._under_way: _UnderWay | None = None
         self.everywhere = 0
         self._all_rows: int | None = None  # the step of the last save of all rows
@@ -216,13 +195,13 @@ class Saves:
         usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         found = _UnderWay(job.step, save, usable, time.monotonic())
         job.watch.stop()
-        accounts = self._accounts(usable)
-        accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
+        known = self._accounts(usable)
+        known["counts"]["saves"] += 1  # this one, once it is there to be returned to
         del job.watch.spans[:-1]  # a loop has no use for them, and it may be a long one
         try:
             # Until all processes have it, the job may have to return to the last that they have.
             returns_to = {self.everywhere, job.usable.last.step}
-            found.snapshot = state.snapshot(job.step, save, min(returns_to), accounts)
+            found.snapshot = state.snapshot(job.step, save, min(returns_to), known)
             if not save.blocking:  # what is used from now on is in the next
                 state.saved(found.snapshot, sure=False)
             state.write(job.step, found.snapshot, returns_to)
@@ -264,16 +243,7 @@ class Saves:
         )
 
     def _accounts(self, usable: UsableCheckpoints) -> dict[str, Any]:
-        """Return what another process has to know to continue from this checkpoint."""
-        return {
-            "seconds": dict(self._job.watch.seconds),
-            "executed": self._job.executed,
-            "lost_steps": self._job.lost_steps,
-            "shards": self._state.servers,
-            "usable": [tuple(each) for each in usable],
-            "portions": usable.portions,
-            "counts": dict(self.counts),
-        }
+        return accounts.document(self._job, usable, self.counts, self._state.servers)
 
     def _check_room(self, images: Sequence[Image]) -> None:
         """Check that the disk of each process has room for all checkpoints kept at a time.

@@ -18,8 +18,12 @@ from cprsim.failures.hits import Hit
 from cprsim.trainer.lab import forking
 from cprsim.trainer.lab.members import MemberSpec, Message, run_member
 
-#: What processes have to agree on.
-_COLLECTIVES = ("least", "total", "copied")
+#: What processes agree on, from what each of them gives.
+_COLLECTIVES: dict[str, Callable[[list[Any]], Any]] = {
+    "least": min,
+    "total": math.fsum,
+    "copied": lambda given: next((each for each in given if each is not None), None),
+}
 #: What nobody owes any more who has said it.
 _ANSWERS = ("ready", "resumed", "trained", "predicted", "counted")
 
@@ -156,7 +160,7 @@ class LocalCluster:
         except OSError:
             self._kill(member)
 
-    def next(self, timeout_s: float = math.inf) -> Said | None:
+    def next(self, timeout_s: float) -> Said | None:
         """Return the next event; None if there is none within that time."""
         end_s = time.monotonic() + timeout_s
         while not self._news:
@@ -226,12 +230,7 @@ class LocalCluster:
         kinds = {each[0] for each in given}
         if kinds != {kind}:
             raise RunError(f"processes do not agree on what to agree on: {sorted(kinds)}")
-        mine = [each[2] for each in given]
-        found: Any
-        if kind == "copied":
-            found = next((each for each in mine if each is not None), None)
-        else:
-            found = min(mine) if kind == "least" else math.fsum(mine)
+        found = _COLLECTIVES[kind]([each[2] for each in given])
         for each in self.members:
             try:
                 self._processes[each].control.send(("agreed", found))

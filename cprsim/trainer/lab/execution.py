@@ -1,12 +1,14 @@
 """A real job: it trains, is struck, and is brought back; saves are its processes' own."""
 
+import math
 from collections.abc import Callable, Collection
 
 from cprsim.contract import Loss, Plan, rules
 from cprsim.errors import RunError
+from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import Stopwatch
 from cprsim.trainer.lab.cluster import LocalCluster, Said
-from cprsim.trainer.lab.members import Message
+from cprsim.trainer.lab.members import MemberSpec, Message
 from cprsim.trainer.lab.strikes import Strikes
 
 #: Attempts to bring the job back from one failure: processes that die so often are not killed.
@@ -16,16 +18,26 @@ _MOST_ATTEMPTS = 100
 class Execution:
     """Trains a job to its end on a cluster, while failures strike that.
 
-    `steps`: of the job. `progress` is called with the steps done and those in all.
+    `spec`: of its processes. `cursor`: of the failures. `progress` is called with the steps done
+    and those in all.
 
+    `strikes`: the failures as they strike.
     `executed`: steps that were trained, those that were rolled back as well. `lost_steps`: steps
     since the last whole checkpoint, summed over servers that return alone: (E4)'s numerator.
     `saved_rows`: of each server, how many rows its saves of chosen rows had.
     """
 
-    def __init__(self, steps: int, plan: Plan, progress: Callable[[int, int], None]) -> None:
-        self.steps, self._plan, self._progress = steps, plan, progress
-        self.watch = Stopwatch()
+    def __init__(
+        self,
+        cluster: LocalCluster,
+        spec: MemberSpec,
+        plan: Plan,
+        cursor: Cursor,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self._cluster, self._plan, self._progress = cluster, plan, progress
+        self.steps, self.watch = spec.data.steps, Stopwatch()
+        self.strikes = Strikes(cluster, cursor, self, spec)
         self.step = self.executed = self.lost_steps = self.replaced = 0
         self.saved_rows: dict[int, list[int]] = {}
         self._trained_s = {0: 0.0}  # seconds of training up to each step that was done
@@ -37,9 +49,9 @@ class Execution:
         self.watch.stop()
         self._trained_s[step] = self.watch.seconds["train"]
 
-    def run(self, cluster: LocalCluster, strikes: Strikes) -> None:
+    def run(self) -> None:
         """Train to the end, whatever happens."""
-        self._cluster, self._strikes = cluster, strikes
+        cluster, strikes = self._cluster, self.strikes
         cluster.start(cluster.members)
         if self._gather("ready", cluster.members, struck=False) is not None:
             cluster.resume(None)
@@ -80,7 +92,7 @@ class Execution:
 
     def _train(self) -> None:
         """Train to the end or to the next failure, or until a process is lost."""
-        cluster, strikes = self._cluster, self._strikes
+        cluster, strikes = self._cluster, self.strikes
         if not strikes.unnoticed:
             self.watch.switch("train")
         end = int(min(self.steps, self.step + strikes.steps_ahead))
@@ -113,7 +125,7 @@ class Execution:
 
     def _recover(self) -> None:
         """Replace what is dead, and have the hooks of all return to what they return to."""
-        cluster, strikes = self._cluster, self._strikes
+        cluster, strikes = self._cluster, self.strikes
         lost: set[int] = set()
         found: dict[int, Message] | None = None
         attempts = 0
@@ -158,9 +170,9 @@ class Execution:
         """Return what all of these say of that kind, or None if a process is lost meanwhile."""
         found: dict[int, Message] = {}
         while not self._cluster.dead and {*members} - found.keys():
-            event = self._cluster.next(*([self._strikes.wait_s] if struck else []))
+            event = self._cluster.next(self.strikes.wait_s if struck else math.inf)
             if event is None:
-                self._strikes.strike()
+                self.strikes.strike()
             elif event.message[0] == kind:
                 found[event.member] = event.message
             else:

@@ -26,7 +26,7 @@ from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.hooks.adapter import TablePart
 from cprsim.trainer.hooks.hooks import TrainerHooks
 from cprsim.trainer.hooks.observer import HooksObserver, HooksWarning, StoredSave
-from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
+from cprsim.trainer.lab.model import Dlrm, Placement, Shard, Uses
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.store.files import Arrays
 
@@ -52,7 +52,7 @@ class ModelSpec:
         """The rows of a server at the start of the job."""
         rows, dim = self.placement.rows_of(server), self.data.tables[0].dim
         seed = member_seed(self.seed, server)
-        return Shard(rows, dim, seed, SPREAD, self.section.learning_rate)
+        return Shard(rows, dim, seed, self.section.learning_rate)
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
@@ -306,13 +306,13 @@ class Trainer(Member):
 
     def state_dict(self) -> Mapping[str, Any]:
         """Weights, optimiser state, and steps."""
-        of = self._model.parameters
+        of = self._model
         return {"weights": of.weights, "squares": of.squares, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take them over."""
-        self._model.parameters.weights.copy_(state["weights"])
-        self._model.parameters.squares.copy_(state["squares"])
+        self._model.weights.copy_(state["weights"])
+        self._model.squares.copy_(state["squares"])
         self._steps = state["steps"]
 
     def serve(self) -> None:

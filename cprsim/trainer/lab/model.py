@@ -118,23 +118,13 @@ SPREAD = 0.05
 EPSILON = 1e-10
 
 
-class Parameters:
-    """Weights, shape (rows, ...), and the optimiser state of each row, shape (rows,)."""
-
-    def __init__(self, weights: Tensor, squares: Tensor) -> None:
-        self.weights = weights
-        self.squares = squares
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-
-class Shard(Parameters):
+class Shard:
     """Rows and their optimiser state; not safe for threads.
 
     `rows`, `dim`: how many rows, and how many float32 numbers each has. `seed`: of the initial
-    rows, which are uniform between -`spread` and `spread`. `spread`: largest absolute value of an
-    initial number. `learning_rate`: of Adagrad.
+    rows, which are uniform between -`SPREAD` and `SPREAD`. `learning_rate`: of Adagrad.
+
+    `weights`: shape (rows, dim). `squares`: the optimiser state of each row, shape (rows,).
 
     Notes
     -----
@@ -142,11 +132,14 @@ class Shard(Parameters):
     mean square of the row's gradient is added. The gradient of a row is that of the whole batch.
     """
 
-    def __init__(self, rows: int, dim: int, seed: int, spread: float, learning_rate: float) -> None:
+    def __init__(self, rows: int, dim: int, seed: int, learning_rate: float) -> None:
         generator = torch.Generator().manual_seed(seed)
-        weights = (torch.rand((rows, dim), generator=generator) * 2 - 1) * spread
-        super().__init__(weights, torch.zeros(rows))
+        self.weights = (torch.rand((rows, dim), generator=generator) * 2 - 1) * SPREAD
+        self.squares = torch.zeros(rows)
         self._rate = learning_rate
+
+    def __len__(self) -> int:
+        return len(self.weights)
 
     def lookup(self, ids: Tensor) -> Tensor:
         """Copies of rows, shape (ids, dim)."""
@@ -166,8 +159,10 @@ class Dlrm:
     `dense`: dense features of a sample. `tables`: embedding tables; a sample looks up one row of
     each. `dim`: width of a row, and of what the bottom MLP makes of the dense features. `hidden`:
     width of the one hidden layer of both MLPs. `seed`: of the initial parameters. `learning_rate`:
-    of Adagrad. `parameters`: all in one vector, shape (parameters,), float32, and their optimiser
-    state.
+    of Adagrad.
+
+    `weights`: all parameters in one vector, shape (parameters,), float32. `squares`: their
+    optimiser state, as shaped.
     """
 
     def __init__(
@@ -180,11 +175,11 @@ class Dlrm:
         self._rate = learning_rate
         layers = [each for each in (*self._bottom, *self._top) if isinstance(each, nn.Linear)]
         generator = torch.Generator().manual_seed(seed)
-        weights = torch.cat([_initial(each, generator) for each in layers])
-        self.parameters = Parameters(weights, torch.zeros_like(weights))
+        self.weights = torch.cat([_initial(each, generator) for each in layers])
+        self.squares = torch.zeros_like(self.weights)
         self._parts = [each for layer in layers for each in layer.parameters()]
         # From here on they are views of the vector, and change with it.
-        nn.utils.vector_to_parameters(weights, self._parts)
+        nn.utils.vector_to_parameters(self.weights, self._parts)
 
     def learn(self, batch: Batch, uses: Uses, rows: Tensor) -> Tensor:
         """Take one step on a batch with these distinct rows; return their gradients, as shaped."""
@@ -199,8 +194,8 @@ class Dlrm:
         `dense` has shape (B, dense), `rows` (B, tables, dim), `labels` (B,).
         """
         of_weights, of_rows = self.gradients(dense, rows, labels)
-        squares = self.parameters.squares.add_(of_weights.square())
-        self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
+        squares = self.squares.add_(of_weights.square())
+        self.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
         return of_rows
 
     def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:

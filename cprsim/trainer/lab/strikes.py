@@ -1,8 +1,9 @@
 """Failures on purpose: when a timeline says so, processes are killed or stopped."""
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from signal import SIGKILL, SIGSTOP, Signals
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from cprsim.failures.timeline import Cursor
 from cprsim.trainer.hooks.running_job import ROUNDING
 from cprsim.trainer.lab.cluster import LocalCluster
 from cprsim.trainer.lab.members import MemberSpec
+
+if TYPE_CHECKING:
+    from cprsim.trainer.lab.execution import Execution
 
 
 class Strikes:
@@ -21,23 +25,18 @@ class Strikes:
     machine, and the job of a simulator in which saves, loads and replacements take no time is the
     same as this one, if failures fall between steps.
 
-    `clock_s`: gives the seconds since the start. `executed`: gives the steps that were trained,
-    those that were rolled back as well. `spec`: of the processes: its section says which failures
-    stop processes, or wait for a save or a load.
+    `job`: what is trained on the cluster, with its clock and the steps that it has executed.
+    `spec`: of the processes: its section says which failures stop processes, or wait for a save or
+    a load.
 
     `failures`: how many have struck. `struck`: how many processes they have hit.
     """
 
     def __init__(
-        self,
-        cluster: LocalCluster,
-        cursor: Cursor,
-        clock_s: Callable[[], float],
-        executed: Callable[[], int],
-        spec: MemberSpec,
+        self, cluster: LocalCluster, cursor: Cursor, job: "Execution", spec: MemberSpec
     ) -> None:
-        self._cluster, self._cursor, self._spec, self._section = cluster, cursor, spec, spec.section
-        self._clock_s, self._executed = clock_s, executed
+        self._cluster, self._cursor, self._job = cluster, cursor, job
+        self._spec, self._section = spec, spec.section
         self._step_s = spec.scenario.job.useful_time_s / spec.data.steps
         self._last_s = 0.0
         self._unplaced: set[int] = set()  # of those hit, who has not been placed again
@@ -50,14 +49,16 @@ class Strikes:
     @property
     def wait_s(self) -> float:
         """The time to wait for the next one, s; infinite where waiting brings none."""
-        return math.inf if self._spec.pinned else max(self._cursor.next_s - self._clock_s(), 0.0)
+        if self._spec.pinned:
+            return math.inf
+        return max(self._cursor.next_s - self._job.watch.now_s, 0.0)
 
     @property
     def steps_ahead(self) -> float:
         """Steps that may be trained before the next one."""
         if not self._spec.pinned or self._cursor.next_s == math.inf:
             return math.inf
-        return max(step_of(self._cursor.next_s, self._step_s) - self._executed(), 0)
+        return max(step_of(self._cursor.next_s, self._step_s) - self._job.executed, 0)
 
     @property
     def due(self) -> bool:
@@ -109,8 +110,8 @@ class Strikes:
 
     @property
     def _now_s(self) -> float:
-        pinned_s = self._executed() * self._step_s
-        return max(pinned_s if self._spec.pinned else self._clock_s(), self._last_s)
+        pinned_s = self._job.executed * self._step_s
+        return max(pinned_s if self._spec.pinned else self._job.watch.now_s, self._last_s)
 
     def _hit(self, hit: Hit, how: Signals) -> None:
         self.failures += 1

@@ -15,7 +15,7 @@ from cprsim.basics.schema import Section
 from cprsim.basics.version import __version__
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.section import TrainerSection, checked
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.studies.findings import comparisons
 from cprsim.trainer.studies.paired import enough
 
@@ -104,7 +104,7 @@ def study_section(table: object) -> StudySection:
         raise ScenarioError(
             "study: the block [study] is missing, with seeds and [study.parts.NAME]"
         )
-    return checked(StudySection, table, "study")
+    return StudySection.checked(table, "study")
 
 
 def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> list[Run]:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pandas as pd
 
@@ -35,10 +35,10 @@ def contents(done: Sequence[Mapping[str, Any]], planned: int, source: str) -> di
         versions = {name: each for name, each in document["versions"].items() if name != "git"}
         if versions not in made_with:
             made_with.append(versions)
-    slopes = findings.slopes(findings.with_drops(table, "the study"))
+    lines = findings.slopes(findings.with_drops(table, "the study"))
     files = {
         "runs.csv": csv_bytes(table),
-        "accuracy.toml": accuracy_block(slopes, source).encode(),
+        "accuracy.toml": accuracy_block(lines, source).encode(),
     }
     about = {"source": source, "runs": len(table), "planned": planned, "made_with": made_with}
     return with_manifest(files, about)
@@ -57,21 +57,10 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
-_Row = tuple[object, ...]
-
-
-class Heads(NamedTuple):
-    """The title of a table, its columns, and its rows of a study."""
-
-    title: str
-    names: tuple[str, ...]
-    rows: Callable[[pd.DataFrame], list[_Row]]
-
-
-def _points(runs: pd.DataFrame) -> list[_Row]:
+def points(runs: pd.DataFrame) -> pd.DataFrame:
     """Return each point of a study, with its drop and what the line says of it."""
     lines = findings.slopes(runs)
-    return [
+    rows = [
         (
             row["policy"],
             row["failures"],
@@ -84,12 +73,13 @@ def _points(runs: pd.DataFrame) -> list[_Row]:
         for row in findings.points(runs).to_dict("records")
         for slope in [lines.get(row["system"])]
     ]
+    names = ["policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line"]
+    return pd.DataFrame(rows, columns=names)
 
 
-def _slopes(runs: pd.DataFrame) -> list[_Row]:
+def slopes(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each system, then its slopes by range and which applies."""
-    lines = findings.slopes(runs)
-    rows: list[_Row] = []
+    lines, rows = findings.slopes(runs), []
     for system, bend in findings.bends(runs).items():
         line, tested = lines[system], bend.difference
         p = "" if tested is None else f"{tested.adjusted_p:.2g}"
@@ -99,12 +89,32 @@ def _slopes(runs: pd.DataFrame) -> list[_Row]:
         ):
             interval = f"{each.low:.5f} to {each.high:.5f}"
             rows.append((system, of, f"{each.auc_drop_per_pls:.5f}", interval, *more))
-    return rows
+    names = ["system", "PLS", "AUC drop for each unit", "95 % interval"]
+    return pd.DataFrame(rows, columns=[*names, "p, bend", "which slope applies"])
 
 
-def _predictors(runs: pd.DataFrame) -> list[_Row]:
+def differences(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
+    policies, servers = compare_all(findings.compared_aucs(runs)), findings.share_differences(runs)
+    rows = [
+        (
+            what,
+            each.first,
+            each.second,
+            each.spread,
+            *(f"{p:.2g}" for p in (each.p, each.adjusted_p, each.equal_p)),
+            each.verdict,
+        )
+        for what, compared in (("AUC", policies), ("slope", servers))
+        for each in compared
+    ]
+    names = ["what", "of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def predictors(runs: pd.DataFrame) -> pd.DataFrame:
     """Return how well each measure predicts the drops."""
-    return [
+    rows = [
         (
             name,
             contest.points,
@@ -118,45 +128,17 @@ def _predictors(runs: pd.DataFrame) -> list[_Row]:
         for name, contest in findings.contests(runs).items()
         for each in contest.predictors
     ]
+    names = ["over", "points", "measure", "variance", "95 % interval", "ranks"]
+    return pd.DataFrame(rows, columns=[*names, "95 % interval of ranks"])
 
 
-def _differences(runs: pd.DataFrame) -> list[_Row]:
-    """Return differences of policies in AUC, and of slopes by servers hit, with their verdicts."""
-    policies, servers = compare_all(findings.compared_aucs(runs)), findings.share_differences(runs)
-    return [
-        (
-            what,
-            each.first,
-            each.second,
-            each.spread,
-            *(f"{p:.2g}" for p in (each.p, each.adjusted_p, each.equal_p)),
-            each.verdict,
-        )
-        for what, compared in (("AUC", policies), ("slope", servers))
-        for each in compared
-    ]
-
-
-POINTS: Final = Heads(
-    "Accuracy at each point: means, ± half of the 95 % interval",
-    ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line"),
-    _points,
-)
-SLOPES: Final = Heads(
-    f"AUC drop for each unit of PLS: of points up to {findings.LINEAR_UP_TO:g}, and by range",
-    ("system", "PLS", "AUC drop for each unit", "95 % interval", "p, bend", "which slope applies"),
-    _slopes,
-)
-DIFFERENCES: Final = Heads(
-    f"AUC of policies at the same failures, and slopes by servers hit; equal is within "
-    f"{EQUAL_WITHIN:g}",
-    ("what", "of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict"),
-    _differences,
-)
-PREDICTORS: Final = Heads(
+#: The tables of a study's runs, by their titles.
+TABLES: Final[dict[str, Callable[[pd.DataFrame], pd.DataFrame]]] = {
+    "Accuracy at each point: means, ± half of the 95 % interval": points,
+    f"AUC drop for each unit of PLS: of points up to {findings.LINEAR_UP_TO:g}, and by "
+    "range": slopes,
+    "AUC of policies at the same failures, and slopes by servers hit; equal is within "
+    f"{EQUAL_WITHIN:g}": differences,
     "What predicts the AUC drop, 95 % by bootstrap of seeds; the form of change_lost was chosen on "
-    "the planted samples",
-    ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval of ranks"),
-    _predictors,
-)
-TABLES: Final = (POINTS, SLOPES, DIFFERENCES, PREDICTORS)
+    "the planted samples": predictors,
+}

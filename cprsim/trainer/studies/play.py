@@ -1,6 +1,5 @@
 """Do the runs of a study that are not done yet, several at a time, and keep each in a file."""
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -12,7 +11,7 @@ from typing import Any
 
 from cprsim.basics.files import check_writable, finish_others, write_all
 from cprsim.basics.interrupts import Ended
-from cprsim.basics.manifest import versions
+from cprsim.basics.manifest import digest, json_bytes, versions
 from cprsim.errors import RunError
 from cprsim.runs.workers import Workers
 from cprsim.trainer.limits import check_fits
@@ -42,7 +41,7 @@ class RunStore:
             found = json.loads(self.path(run).read_bytes())
         except (FileNotFoundError, IsADirectoryError, ValueError, RecursionError):
             return None
-        if not isinstance(found, dict) or found.pop(_HASH, None) != _digest(found):
+        if not isinstance(found, dict) or found.pop(_HASH, None) != digest(found):
             return None
         return found if found.pop(_KEY, None) == run.key else None
 
@@ -57,18 +56,12 @@ class RunStore:
             others = (path.with_suffix(f".damaged-{number}") for number in count(1))
             path.rename(next(each for each in others if not each.exists()))
         content = {**document, _KEY: run.key}
-        content |= {_HASH: _digest(content)}
-        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-        write_all(self._folder, {path.name: text.encode()})
+        content |= {_HASH: digest(content)}
+        write_all(self._folder, {path.name: json_bytes(content)})
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
         return self._folder / f"{run.key}.json"
-
-
-def _digest(content: dict[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress) -> None:

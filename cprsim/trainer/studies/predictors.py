@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from cprsim.runs.selection.words import listed
+from cprsim.basics.units import listed
 from cprsim.runs.summaries import Mean
 from cprsim.trainer.studies.slope import Floats
 

@@ -35,11 +35,15 @@ class InProcess:
         uses = Uses(self.placement, batch.sparse)
         ids, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
         parts = list(zip(self.shards, uses.parts, strict=True))
-        rows = torch.cat([shard.lookup(ids[part]) for shard, part in parts])
-        gradients = self.model.learn(batch, uses, rows)
+        gradients = self.model.learn(batch, uses, self.look_up(uses))
         for shard, part in parts:
             shard.update(ids[part], gradients[part])
         return [Updates(ids[part], times[part], gradients[part]) for part in uses.parts]
+
+    def look_up(self, uses: Uses) -> torch.Tensor:
+        """Return the distinct rows of a batch, shape (rows, dim)."""
+        ids, parts = torch.from_numpy(uses.ids), zip(self.shards, uses.parts, strict=True)
+        return torch.cat([shard.lookup(ids[part]) for shard, part in parts])
 
 
 def gradient_directions(data: Data, section: TrainerSection) -> int | None:

@@ -8,7 +8,7 @@ be used as well, and a run takes a second.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -17,17 +17,19 @@ from torch import Tensor
 
 from cprsim.machine.rules import learning_lost
 from cprsim.trainer.data import Data
-from cprsim.trainer.lab.members import member_seed
-from cprsim.trainer.lab.model import SPREAD, Dlrm, Placement, Shard, Uses
+from cprsim.trainer.lab.members import Updates, member_seed
+from cprsim.trainer.lab.model import Dlrm, Shard, Uses
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import auc
+from cprsim.trainer.validation.in_process import InProcess
 from tools.counted import SavedRows
 
 Rule = Literal["adagrad", "sgd"]
+RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 SERVERS: Final = 4
-#: Learning rates of Adagrad: those of `[trainer]`. Of SGD, of the MLPs and the rows, at which the
-#: model without failures has about the best AUC on planted samples (seed 100).
-RATES: Final[dict[Rule, tuple[float, float]]] = {"adagrad": (0.05, 0.05), "sgd": (0.3, 40.0)}
-_HIDDEN: Final = 64
+#: Learning rates of SGD, of the MLPs and the rows, at which the model without failures has about
+#: the best AUC on planted samples (seed 100).
+_OF_DENSE, _OF_ROWS = 0.3, 40.0
 #: Of priority saving: so many saves of an equal share of the rows each, in place of a whole one.
 _PORTIONS: Final = 8
 
@@ -58,21 +60,13 @@ class Lost:
     learning_lost_by_row: float
 
 
-class SgdRows(Shard):
-    """Rows that learn by plain SGD at a constant rate."""
-
-    def update(self, ids: Tensor, gradients: Tensor) -> None:
-        """Take one step; `gradients` has shape (ids, dim)."""
-        self.weights.index_add_(0, ids, gradients * -self._rate)
-
-
 class SgdDlrm(Dlrm):
     """MLPs that learn by plain SGD at a constant rate."""
 
     def step(self, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
         """Take one step on a batch; return the gradient of its mean loss by `rows`."""
         of_weights, of_rows = self.gradients(dense, rows, labels)
-        self.parameters.weights -= self._rate * of_weights
+        self.weights -= self._rate * of_weights
         return of_rows
 
 
@@ -110,18 +104,26 @@ class _Counts:
 
 
 class _Server:
-    """A shard, what was saved of it, and what it lost."""
+    """A shard, what was saved of it, and what it lost; `rule`: by which its rows learn."""
 
-    def __init__(self, shard: Shard) -> None:
-        self.shard, self.counts = shard, _Counts(len(shard))
+    def __init__(self, shard: Shard, rule: Rule) -> None:
+        self._shard, self._rule = shard, rule
+        self.counts = _Counts(len(shard))
         self._saved = SavedRows(shard)
+        self.lookup = shard.lookup
 
-    def update(self, ids: NDArray[np.int64], times: NDArray[np.int32], gradients: Tensor) -> None:
-        at = torch.from_numpy(ids)
-        before = self.shard.lookup(at)
-        self.shard.update(at, gradients)
-        ways = (self.shard.lookup(at) - before).norm(dim=1).numpy()
-        self.counts.add(ids, times, ways)
+    def update(self, ids: Tensor, gradients: Tensor) -> None:
+        """Take one step, as `Shard.update`, or by plain SGD at a constant rate."""
+        before = self.lookup(ids)
+        if self._rule == "sgd":
+            self._shard.weights.index_add_(0, ids, gradients * -_OF_ROWS)
+        else:
+            self._shard.update(ids, gradients)
+        self._ways = (self.lookup(ids) - before).norm(dim=1).numpy()
+
+    def note(self, done: Updates) -> None:
+        """Count the last step."""
+        self.counts.add(done.ids.numpy(), done.times.numpy(), self._ways)
 
     def save(self, rows: NDArray[np.int64] | slice = slice(None)) -> None:
         self._saved.save(rows)
@@ -129,7 +131,7 @@ class _Server:
 
     def save_most_used(self) -> None:
         """Save an equal portion of the rows, those with most updates since they were saved."""
-        count = -(-len(self.shard) // _PORTIONS)
+        count = -(-len(self._shard) // _PORTIONS)
         self.save(np.argpartition(-self.counts.unsaved, count - 1)[:count])
 
     def lose(self) -> None:
@@ -156,25 +158,17 @@ def trained(
     priority
         Whether saves are of portions of the most used rows, eight times as often (MFU).
     """
-    placement = Placement.of(data, SERVERS)
-    of_dense, of_rows = RATES[rule]
-    dim, rows_kind, dense_kind = data.tables[0].dim, Shard, Dlrm
+    section = TrainerSection()
+    run = InProcess(data, section, SERVERS, seed)
     if rule == "sgd":
-        rows_kind, dense_kind = SgdRows, SgdDlrm
-    servers = [
-        _Server(rows_kind(placement.rows_of(i), dim, member_seed(seed, i), SPREAD, of_rows))
-        for i in range(SERVERS)
-    ]
-    model = dense_kind(
-        data.dense, len(data.tables), dim, _HIDDEN, member_seed(seed, SERVERS), of_dense
-    )
+        widths = data.dense, len(data.tables), data.tables[0].dim, section.hidden
+        run.model = SgdDlrm(*widths, member_seed(seed, SERVERS), _OF_DENSE)
+    servers = [_Server(shard, rule) for shard in run.shards]
+    run.shards = servers  # type: ignore[assignment]
     pls, saved_at = 0.0, 0
     for step in range(data.steps):
-        batch = data.batch(step)
-        uses = Uses(placement, batch.sparse)
-        collected = model.learn(batch, uses, _looked_up(servers, uses))
-        for server, part in zip(servers, uses.parts, strict=True):
-            server.update(uses.ids[part], uses.times[part], collected[part])
+        for server, update in zip(servers, run.step(step), strict=True):
+            server.note(update)
         done = step + 1
         if every is not None and done % every == 0:
             saved_at = done
@@ -188,22 +182,16 @@ def trained(
             if loss.step == done:
                 servers[loss.server].lose()
                 pls += (done - saved_at) / data.steps / SERVERS
-    return _lost(servers, pls, _auc(data, model, servers, placement))
+    return _lost(servers, pls, _auc(data, run))
 
 
-def _looked_up(servers: Sequence[_Server], uses: Uses) -> Tensor:
-    """Distinct rows of a batch, shape (rows, dim)."""
-    parts = zip(servers, uses.parts, strict=True)
-    return torch.cat([each.shard.lookup(torch.from_numpy(uses.ids[part])) for each, part in parts])
-
-
-def _auc(data: Data, model: Dlrm, servers: Sequence[_Server], placement: Placement) -> float:
+def _auc(data: Data, run: InProcess) -> float:
     predicted, clicks = [], []
     for step in range(data.steps, data.steps + data.test_steps):
         dense, sparse, labels = data.batch(step)
-        uses = Uses(placement, sparse)
-        looked = uses.spread(_looked_up(servers, uses)).view(*sparse.shape, -1)
-        predicted.append(model.predict(torch.from_numpy(dense), looked).numpy())
+        uses = Uses(run.placement, sparse)
+        looked = uses.spread(run.look_up(uses)).view(*sparse.shape, -1)
+        predicted.append(run.model.predict(torch.from_numpy(dense), looked).numpy())
         clicks.append(labels)
     return auc(np.concatenate(predicted), np.concatenate(clicks))
 

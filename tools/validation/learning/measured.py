@@ -20,7 +20,7 @@ from cprsim.trainer.data import Data
 from cprsim.trainer.data.contract import Batch
 from tools.paths import SCENARIOS
 from tools.validation.learning.conditions import CONDITIONS
-from tools.validation.learning.lab import RATES, trained
+from tools.validation.learning.lab import RULES, trained
 
 TABLE: Final = Path(__file__).with_name("runs.csv")
 SEEDS: Final = 8
@@ -46,7 +46,7 @@ class _Kept:
 def measured(name: str, scenario: str, overrides: list[str]) -> Iterator[dict[str, Any]]:
     """Yield a row a run: what was lost, and the drop of AUC from the same seed without losses."""
     with opened(SCENARIOS / scenario, overrides) as (job, section):
-        for seed, rule in product(range(SEEDS), RATES):
+        for seed, rule in product(range(SEEDS), RULES):
             data: Any = _Kept(section.data(job, seed))
             whole = trained(data, rule, seed)
             for each in CONDITIONS:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cprsim.scenario import Scenario
 from tools.validation.formulas import erlang_b
-from tools.validation.systems.mean import Mean, mean_of, played, ratio_of
+from tools.validation.systems.mean import Mean, played, ratio_of
 from tools.validation.systems.row import Row
 
 
@@ -33,8 +33,9 @@ USEFUL_H = 200
 
 
 @cache
-def _runs(pool: Pool, repair: str) -> Any:
-    return played(
+def stalled_share(pool: Pool, repair: str) -> Mean:
+    """Share of the wall clock in which the job waits for a machine."""
+    runs = played(
         Scenario(
             job={"useful_time": f"{USEFUL_H} h"},
             cluster={"parameter_servers": pool.nodes},
@@ -58,17 +59,7 @@ def _runs(pool: Pool, repair: str) -> Any:
         pool.replications,
         seed=37,
     )
-
-
-def stalled_share(pool: Pool, repair: str) -> Mean:
-    """Share of the wall clock in which the job waits for a machine."""
-    runs = _runs(pool, repair)
     return ratio_of(runs["reschedule"], runs["wall"])
-
-
-def stalled_h(pool: Pool, repair: str) -> Mean:
-    """Hours of one run in which the job waits for a machine."""
-    return mean_of(_runs(pool, repair)["reschedule"] / 3600)
 
 
 def takeover_s() -> float:
@@ -93,20 +84,14 @@ def takeover_s() -> float:
 def rows() -> list[Row]:
     """Every figure of this module."""
     published = Row(
-        "hot-swap",
-        "pause for one failure, 65B on 512 A100",
-        "DeadPool/PHOENIX, arXiv 2607.01646",
-        "input",
-        40.0,
-        takeover_s(),
-        "s",
+        *("pause for one failure, 65B on 512 A100", "DeadPool/PHOENIX, arXiv 2607.01646", "input"),
+        *(40.0, takeover_s(), "s"),
         "the published bound is the takeover; the load of one shard comes on top",
     )
     return [
         published,
         *(
             Row(
-                "hot-swap",
                 f"stalled, {pool.nodes} nodes, {pool.spares} spares, load {pool.load:g}, "
                 f"{repair} repair",
                 "Erlang's loss formula, exact",

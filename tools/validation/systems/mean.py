@@ -24,6 +24,10 @@ class Mean(NamedTuple):
         """The error in words."""
         return f"standard error {self.error:.2g}"
 
+    def z(self, other: "Mean") -> float:
+        """Return how far it lies above another, in standard errors of both."""
+        return (self.value - other.value) / math.hypot(self.error, other.error)
+
 
 def mean_of(values: Floats) -> Mean:
     """Over independent replications."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from cprsim.scenario import Scenario
 from tools.validation.systems.mean import Floats, played
-from tools.validation.systems.row import Row
+from tools.validation.systems.row import Role, Row
 
 SOURCE = "Li et al., OSDI 2014"
 #: Pushed updates fill the cards, so all other traffic makes training longer.
@@ -59,13 +59,11 @@ def updates_lost() -> float:
 
 def rows() -> list[Row]:
     """Every figure of this module."""
-    system = "replication"
-    return [
-        Row(system, "traffic of 2 more copies", SOURCE, "input", 2.0, traffic(3), "x pushed"),
-        Row(
-            *(system, "the same after aggregation of 4 workers", SOURCE, "input"),
-            *(0.5, traffic(3, aggregation=4), "x pushed"),
-        ),
-        Row(system, "recovery from a failure", SOURCE, "input", 1.0, recovery_s(), "s"),
-        Row(system, "updates lost", SOURCE, "prediction", 0.0, updates_lost(), "share"),
+    aggregated = traffic(3, aggregation=4)
+    found: list[tuple[str, Role, float, float, str]] = [
+        ("traffic of 2 more copies", "input", 2.0, traffic(3), "x pushed"),
+        ("the same after aggregation of 4 workers", "input", 0.5, aggregated, "x pushed"),
+        ("recovery from a failure", "input", 1.0, recovery_s(), "s"),
+        ("updates lost", "prediction", 0.0, updates_lost(), "share"),
     ]
+    return [Row(each[0], SOURCE, *each[1:], within=1e-9) for each in found]

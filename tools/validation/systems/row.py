@@ -1,5 +1,6 @@
 """One published figure, and the value that cprsim computes."""
 
+import math
 from typing import Literal, NamedTuple
 
 #: Whether a figure was put in, was used to calibrate something, comes out, or says again what
@@ -8,9 +9,12 @@ Role = Literal["input", "calibrated", "prediction", "repeated"]
 
 
 class Row(NamedTuple):
-    """`quantity` of `system` as `source` has it, and as computed, in `unit`."""
+    """`quantity` of a system as `source` has it, and as computed, in `unit`.
 
-    system: str
+    `within`: the distance that a test allows, in `unit`; infinite where another test says how far
+    apart they are.
+    """
+
     quantity: str
     source: str
     role: Role
@@ -18,3 +22,4 @@ class Row(NamedTuple):
     computed: float
     unit: str
     note: str = ""
+    within: float = math.inf
