@@ -99,7 +99,7 @@ class RunRow(Row):
 
 @of_columns
 class TierRow(Row):
-    """State of a run by schedule, and of its tier."""
+    """State of a run by schedule, of its tier, and of its save in `fast_background.py`."""
 
     # Progress at which the next save is due, its period, and saves under way.
     due_s = period_s = 0.0
@@ -114,6 +114,11 @@ class TierRow(Row):
 
     # Last links of the chain that were taken, and that are stored.
     taken_link = stored_link = 0
+
+    # The background save in a fast path: its order, instants, and content.
+    under_way = order = taken_marks = 0
+    begins_s = lands_s = writes = taken_s = taken_slowdown_s = taken_updates_lost = 0.0
+    taken_reads = 0.0
 
 
 @of_columns

@@ -32,14 +32,10 @@ def taken(job: Running, reads: float) -> Held:
     return Held(run.progress_s, run.slowdown_s, run.updates_lost, reads, marks.of_taken(job))
 
 
-def under_way(flow: Any) -> Held:
-    """Return the content of the save that is under way in a flow."""
+def under_way(row: Any) -> Held:
+    """Return the content of the save in a flow's row or a tier's row."""
     return Held(
-        flow.taken_s,
-        flow.taken_slowdown_s,
-        flow.taken_updates_lost,
-        flow.taken_reads,
-        flow.taken_marks,
+        row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads, row.taken_marks
     )
 
 
