@@ -126,6 +126,29 @@ def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
     assert cursor_of(AbsoluteTimeline([], [], period_s=5.0)).next_s == math.inf
 
 
+def test_a_node_keeps_its_age_when_another_fails() -> None:
+    lives = node_lives(servers=2, trainers=0, seed=0)
+    first, second = sorted((life_s(lives, 0, 0), life_s(lives, 0, 1)))
+    cursor = cursor_of(lives.timeline(0))
+    hit = cursor.strike()
+    cursor.replace(hit, first + 1.0)
+    cursor.resume(first + 1.0)
+    (failed,) = hit.servers
+
+    assert cursor.next_s == min(second, first + 1.0 + life_s(lives, 1, failed))
+
+
+def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
+    lives = node_lives(servers=3, trainers=1, seed=1)
+    cursor = cursor_of(lives.timeline(0))
+    hit = cursor.strike()
+    cursor.replace(hit, 10_000.0)
+    cursor.resume(10_000.0)
+
+    assert cursor.absorbed == 3  # all others, whose first lives are far shorter
+    assert cursor.next_s == 10_000.0 + min(life_s(lives, 1, node) for node in range(4))
+
+
 def test_a_replacement_in_the_background_moves_the_next_failure_only_while_running() -> None:
     lives = node_lives(servers=2, trainers=0, seed=0)
     cursor = cursor_of(lives.timeline(0))

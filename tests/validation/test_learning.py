@@ -26,11 +26,15 @@ SMALL = Planted(
 
 @pytest.mark.slow
 def test_without_losses_it_is_the_real_trainer():
-    """To the last bit of the AUC that processes gave, which scenarios/train-study.csv keeps."""
+    """The AUC that processes gave is in scenarios/train-study.csv.
+
+    Another processor sums in another order, which moved it by 4e-5; seeds are 1e-2 apart.
+    """
     kept = pd.read_csv(SCENARIOS / "train-study.csv")
     whole = kept[(kept["failures"] == 0) & (kept["seed"] == 0)]["auc"].item()
     with opened(SCENARIOS / "train-study.toml") as (scenario, section_):
-        assert trained(section_.data(scenario, 0), "adagrad", 0).auc == whole
+        found = trained(section_.data(scenario, 0), "adagrad", 0)
+    assert found.auc == pytest.approx(whole, abs=1e-4)
 
 
 def test_a_server_that_never_saved_loses_what_it_learned():
