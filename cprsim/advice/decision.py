@@ -151,29 +151,31 @@ def decide(
     cpr = _cpr(scenario, target_pls)
     context = scenario.context
     try:
-        optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        full = Option.of(full_plan(optimum_s), context)
+        saves_rows = (p for p in scenario.policies.values() if isinstance(p, PrioritySaving))
+        saving = next(saves_rows, CprMfu(system="cpr-mfu"))
+        policy = cpr if quality == "pls" else saving
+        save_s, checksum = policy.whole_save_s(context), bool(policy.checksum)
+        optimum_s = checkpoint_interval_s("optimal", save_s, context.mtbf_s)
+        returns_all = replace(full_plan(optimum_s), checksum=checksum)
+        full = Option.of(returns_all, context)
         before = full.expected.overhead
         if quality == "pls":
             # Where no interval meets the target, the shortest that costs no more than `full`.
-            interval_s = cpr.interval_s(context) or context.save_s / before
-            plan = replace(partial_plan(interval_s), after_void=cpr.after_void)
-            mean_pls = cpr.mean_pls(context, interval_s)
+            interval_s = cpr.interval_s(context) or save_s / before
+            plan = replace(partial_plan(interval_s), after_void=cpr.after_void, checksum=checksum)
         else:
-            saves_rows = (p for p in scenario.policies.values() if isinstance(p, PrioritySaving))
-            saving = next(saves_rows, CprMfu(system="cpr-mfu"))
             plan = _kept_to(saving, cpr.target_pls, before, context)
-            mean_pls = saving.mean_pls(context, plan.interval_s)
+        mean_pls = policy.mean_pls(context, plan.interval_s)
     except ValueError as error:
         raise UsageError(f"no advice: {error}") from None
     partial = Option.of(plan, context)
     if quality == "pls" and cpr.pls_interval == "mean":
         partial = replace(partial, expected=replace(partial.expected, pls=mean_pls))
-    better = partial_costs_less(plan, full_plan(optimum_s), context)
+    better = partial_costs_less(plan, returns_all, context)
     return Decision(
         full=full,
         partial=partial,
-        naive_partial=Option.of(partial_plan(optimum_s), context),
+        naive_partial=Option.of(replace(partial_plan(optimum_s), checksum=checksum), context),
         recommendation="partial" if better else "full",
         benefit=1 - (partial if better else full).expected.overhead / before if before else 0.0,
         target_pls=cpr.target_pls,
@@ -181,7 +183,7 @@ def decide(
         mtbf_s=context.mtbf_s,
         mean_pls=mean_pls,
         useful_time_s=context.useful_time_s,
-        save_s=context.save_s,
+        save_s=save_s,
     )
 
 
@@ -195,7 +197,8 @@ def _cpr(scenario: Scenario, target_pls: float | None) -> Cpr:
     found = next((each for each in scenario.policies.values() if isinstance(each, Cpr)), None)
     keys: dict[str, Any] = {"pls_interval": "E6"}
     if found is not None:
-        keys = {each: getattr(found, each) for each in ("target_pls", "pls_interval", "after_void")}
+        copied = ("target_pls", "pls_interval", "after_void", "checksum")
+        keys = {each: getattr(found, each) for each in copied}
     cpr = CprVanilla(system="cpr-vanilla", **keys)
     if target_pls is None:
         return cpr
@@ -222,7 +225,9 @@ def _kept_to(saving: PrioritySaving, target: float, full: float, context: Contex
     longest_s = context.useful_time_s / saving.fraction  # beyond it there is no save at all
     if kept(math.inf):
         return at(math.inf)
-    least_s = min(context.save_s / full, longest_s)  # below it saving alone costs what full does
+    least_s = min(
+        saving.whole_save_s(context) / full, longest_s
+    )  # below it saving alone costs what full does
     shortest_s = longest_s
     while not kept(shortest_s):
         if shortest_s <= least_s:

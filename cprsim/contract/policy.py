@@ -203,7 +203,7 @@ class Policy(Section):
 
     @classmethod
     def does(cls) -> str:
-        """Return what the policy does: the first sentence of its docstring, or nothing."""
+        """Return what the policy does: the first paragraph of its docstring, or nothing."""
         if cls.__doc__ == Policy.__doc__:
             return ""
         first, _, _ = (cls.__doc__ or "").strip().partition("\n\n")
@@ -273,13 +273,13 @@ class Policy(Section):
 
         return answering(plan, self.on_notice, context)
 
-    def check_s(self, context: Context, tier: Tier = REMOTE) -> float:
+    def _check_s(self, context: Context, tier: Tier = REMOTE) -> float:
         """Return what a check adds to each of its saves to that tier, s."""
         return context.costs.check_s(tier, bool(self.checksum))
 
     def whole_save_s(self, context: Context) -> float:
         """Return what its save of everything to the store takes with the links to itself, s."""
-        return context.save_s + self.check_s(context)
+        return context.save_s + self._check_s(context)
 
     def unannounced_s(self, context: Context) -> float:
         """Mean time between failures that its answer to notices leaves to checkpoints, s.

@@ -6,6 +6,12 @@ back, from which tier, and whether other nodes train on), and rolls back. The fa
 save that was interrupted, resumes. A failure that strikes meanwhile is answered as well, by
 `_answer_failure`, and the deepest of the answers holds; it is masked if it hits no node that is up.
 Depths: no rollback, the lost shards alone, the whole job.
+
+A failure comes here by the phase that it strikes in:
+
+- in training by `turn.take_turn`, in a save by `save.interrupt`: `begin_recovery`;
+- in detection and while machines are waited for by `detected` and `arrived`: `_answer_failure`;
+- in a restart or a load: `recover_again`.
 """
 
 from cprsim.machine import (
@@ -154,8 +160,8 @@ def _load_lost(job: Running) -> None:
     load(job, LOADING, node_lists.server_count(job.lists, WAITING, job.plan.servers))
 
 
-def fail_in_load(job: Running) -> None:
-    """Recover again from a failure during a restart or a load.
+def recover_again(job: Running) -> None:
+    """Recover from a failure during a restart or a load.
 
     The new recovery loads all of `WAITING`, from the beginning.
     """

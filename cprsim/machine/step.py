@@ -18,7 +18,7 @@ def start(job: Running) -> None:
 def happen(job: Running) -> None:
     """Advance to the next event, and begin what follows from it."""
     if work.advance(job):
-        _follow(job)
+        _end_or_interrupt(job)
     _settle_instants(job)
 
 
@@ -41,7 +41,7 @@ def _settle_instants(job: Running) -> None:
             _ended(job)
 
 
-def _follow(job: Running) -> None:
+def _end_or_interrupt(job: Running) -> None:
     run = job.run
     # A detection or a wait finds out by itself whether it has ended (`waiting.waited`).
     if run.phase in (phases.DETECTING, phases.ARRIVING) or run.done == run.volume:
@@ -56,7 +56,7 @@ def _interrupted(job: Running) -> None:
     if phase in (phases.BLOCKING_SAVE, phases.SNAPSHOT, phases.VERIFYING):
         save.interrupt(job)
     elif phase in (phases.LOADING, phases.RESTARTING):
-        recovery.fail_in_load(job)
+        recovery.recover_again(job)
     else:  # TRAINING, or a phase whose rest is dropped: `turn.take_turn` begins the recovery
         run.phase = phases.TURN
 

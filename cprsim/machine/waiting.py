@@ -9,7 +9,7 @@ from cprsim.machine.work import wait
 
 
 def take_failure(job: Running) -> None:
-    """Take the failure at this instant."""
+    """List the nodes that the failure at this instant hits, and decide who restarts in place."""
     cursors.strike(job)
     restarts.decide(job)
 

@@ -1,4 +1,4 @@
-"""Policies: one file a system, all found by name through the registry."""
+"""The shipped policies; a new one is listed in `SHIPPED` of cprsim/contract/registry.py."""
 
 from cprsim.contract.registry import policy_class, register, systems
 

@@ -95,7 +95,7 @@ class Cpr(Policy):
         costs = context.costs
         portion, slower, writes, besides_s = self._saving(context)
         fails = costs.save_fails(REMOTE, bool(self.checksum))
-        besides_s += self.check_s(context)
+        besides_s += self._check_s(context)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
         each_s = costs.seconds(costs.save(REMOTE, portion, writes, besides_s))
         save_s = each_s / portion * (1 + portion) / 2

@@ -185,7 +185,7 @@ class Tiered(Policy):
             tiers.append(tier)
             chains.append(chain)
             save_s = context.costs.seconds(context.costs.save(tier, writes=save.writes))
-            save_s += self.check_s(context, tier)
+            save_s += self._check_s(context, tier)
             mtbf_s = context.mtbf_s / share if share else math.inf
             schedules.append(Schedule(_interval_s(tier, place, save_s, mtbf_s), save))
         if self.remote is None:  # the start of the job is loaded from the store

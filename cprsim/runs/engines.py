@@ -146,7 +146,8 @@ def attempt(
     runs = [(scenario, number) for scenario, numbers in parts for number in numbers]
     values = np.empty((len(runs), len(engines), len(COLUMNS)))
     names = [name for name, engine in engines.items() if engine == "batch" and is_ready()]
-    if names and not any(_is_refused(scenario, names) for scenario, _ in parts):
+    several = len(parts) > 1  # of one alone the caller has chosen the engine
+    if names and not (several and any(_is_refused(each, names) for each, _ in parts)):
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
 
         compiled = [Part(each, names, np.asarray(numbers, np.intp)) for each, numbers in parts]

@@ -343,3 +343,22 @@ def test_a_log_goes_with_a_law(source):
     with pytest.raises(ScenarioError) as raised:
         job(failures={**source, "log": "failures.csv"})
     assert "'log' goes with a law that was fitted to it; leave it out" in str(raised.value)
+
+
+@needs_lanl
+@pytest.mark.slow
+def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
+    """LANL 20's lives: the lognormal law, which the mean refuses, and the one that holds."""
+    fitted = cprsim.fit(LANL, "lanl", 20, view="uptime")
+    quickstart = cprsim.load_scenario(ROOT / "scenarios/quickstart.toml")
+    lognormal = [each for each in fitted.fits if each.law.distribution == "lognormal"]
+
+    assert not any(
+        each.differs
+        for measures in of_new_law(fitted, quickstart).policies.values()
+        for each in measures.values()
+    )
+    fitted = replace(fitted, fits=lognormal, frailty=None)
+    wrong = of_new_law(fitted, quickstart).policies["full"]["failures"]
+    assert wrong.differs
+    assert wrong.law.mean < wrong.log.mean / 5

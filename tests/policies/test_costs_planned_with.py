@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-import cprsim
+from cprsim import Scenario, decide
 
 
-def job(policy: dict[str, Any], **costs: str) -> cprsim.Scenario:
-    return cprsim.Scenario(
+def job(policy: dict[str, Any], torn: float = 0.0, fails: float = 0.0, **costs: str) -> Scenario:
+    return Scenario(
+        storage={"torn": torn, "save_fails": fails},
         job={"useful_time": "4 d"},
         cluster={"parameter_servers": 8, "trainers": 4},
         costs={"save": "5 min", "load": "3 min", "reschedule": "20 min", **costs},
@@ -17,8 +18,8 @@ def job(policy: dict[str, Any], **costs: str) -> cprsim.Scenario:
     )
 
 
-def intervals_s(policy: dict[str, Any], **costs: str) -> list[float]:
-    scenario = job(policy, **costs)
+def intervals_s(policy: dict[str, Any], **job_: Any) -> list[float]:
+    scenario = job(policy, **job_)
     plan = scenario.policies["it"].planned(scenario.context)
     return [each.interval_s for each in plan.schedules]
 
@@ -64,3 +65,21 @@ def test_cpr_waits_for_the_group_that_forms_again() -> None:
 
     assert forming == pytest.approx(intervals_s(policy, reschedule="60 min"))
     assert forming != pytest.approx(intervals_s(policy), rel=1e-3)
+
+
+def test_for_cpr_a_torn_save_that_is_checked_is_a_failed_one() -> None:
+    policy = {"system": "cpr-vanilla", "target_pls": 0.05}
+    checked = policy | {"checksum": True}
+
+    assert intervals_s(checked, torn=0.2) == pytest.approx(intervals_s(policy, fails=0.2))
+    assert intervals_s(policy, torn=0.2) == intervals_s(policy)  # nobody knows of it
+
+
+def test_decide_counts_checks_as_the_policy_does() -> None:
+    policy = {"system": "cpr-vanilla", "target_pls": 0.05, "checksum": True}
+    checked = decide(job(policy, checksum="2 min"))
+    longer = decide(job(policy | {"checksum": False}, save="7 min"))
+
+    assert checked.partial.interval_s == intervals_s(policy, checksum="2 min")[0]
+    assert checked.full.interval_s == longer.full.interval_s
+    assert checked.benefit == pytest.approx(longer.benefit)

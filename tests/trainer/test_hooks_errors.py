@@ -120,8 +120,9 @@ def test_rows_that_are_not_there_are_left_out_and_told_once_a_table(row, tmp_pat
             f"lookups(): row {row} of table 1 is not here and is left out, as others of that table "
             "will be; see the part of it that shards() gives"
         ),
-    ):
+    ) as told:
         it.after_step(batch)
+    assert told[0].filename == __file__  # the loop's own line
     it.after_step(batch)
     assert it._state._layout.numbers(batch).tolist() == [5, 300 + 3]
 

@@ -85,7 +85,8 @@ def followers() -> dict[str, tuple[str, str]]:
     """The functions that follow each phase: at its end, and where a failure strikes in it."""
     source = (_MACHINE / "step.py").read_text(encoding="utf-8")
     instants, follow, ended, struck = (
-        branches(name, source) for name in ("_settle_instants", "_follow", "_ended", "_interrupted")
+        branches(name, source)
+        for name in ("_settle_instants", "_end_or_interrupt", "_ended", "_interrupted")
     )
     found = {}
     for name in phases():

@@ -186,7 +186,8 @@ def interval(scenario: Scenario, replications: int = 200) -> Drawing:
     if not 0 < young_s < math.inf:
         raise UsageError("figure interval: saves or failures cost nothing, so no interval is best")
     cpr = next((p for p in scenario.policies.values() if isinstance(p, CprVanilla)), None)
-    cpr_s = (cpr or CprVanilla(system="cpr-vanilla")).interval_s(context)
+    cpr = (cpr or CprVanilla(system="cpr-vanilla")).model_copy(update={"checksum": None})
+    cpr_s = cpr.interval_s(context)  # as in the closed form, saves are not checked
     # What saves at each interval: full recovery, and partial recovery as CPR does it.
     chosen = {"full": young_s, "cpr-vanilla": min(cpr_s, context.useful_time_s)}
     played = {young_s * times for times in _INTERVALS} | {*chosen.values()}

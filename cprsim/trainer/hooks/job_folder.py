@@ -51,7 +51,7 @@ class JobFolder:
         self.path = path
         self.claim: Claim | None = None
         self.fault: str | None = None
-        self._stopped = (path / _STOPPED).exists()
+        self._stopped = os.path.lexists(path / _STOPPED)
         if not os.path.lexists(path / _CLAIM):
             return
         try:

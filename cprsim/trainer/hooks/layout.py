@@ -156,12 +156,17 @@ def stored_blocks(tables: Sequence[Any]) -> tuple[RowBlock, ...]:
 
 
 class _TableRows(NamedTuple):
-    """Rows of a table that are here: where its parts begin and end, ascending, shape (parts,).
+    """Rows of a table that are here, in one or several parts.
 
-    A row that is in a part has the number of `shifts` there more in the process.
+    `first`, `end`: all of them lie between these; `shift`: their number in the process is so much
+    more, if they are one part. `begins`, `ends`, `shifts`: the same of each part, ascending, shape
+    (parts,).
     """
 
-    firsts: Tensor
+    first: int
+    end: int
+    shift: int
+    begins: Tensor
     ends: Tensor
     shifts: Tensor
 
@@ -176,7 +181,8 @@ class _Lookup:
             spans = [
                 (part.first, part.first + part.rows, part.start - part.first) for part in group
             ]
-            self._tables[table] = _TableRows(*torch.tensor(spans).T.contiguous())
+            by_part = torch.tensor(spans).T.contiguous()
+            self._tables[table] = _TableRows(spans[0][0], spans[-1][1], spans[0][2], *by_part)
         self._strange: set[int] = set()  # tables of which it was said that rows aren't here
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
@@ -198,19 +204,24 @@ class _Lookup:
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")
         by_table = zip(lookups, torch.split(ids.long(), [len(each) for each in given]), strict=True)
-        return torch.cat([self._numbers(table, its) for table, its in by_table])
+        found = []
+        for table, its in by_table:  # a list comprehension is a frame more, where the warning looks
+            found.append(self._numbers(table, its))
+        return torch.cat(found)
 
     def _numbers(self, table: int, ids: Tensor) -> Tensor:
         """The numbers of rows of one table; those that are not here are left out.
 
         A warning names the first of these, once a table; padding is no row.
         """
-        firsts, ends, shifts = self._tables[table]
-        part: Tensor | int = 0  # of most tables there is one alone: no search, which is slow
-        if len(ends) > 1:
-            part = torch.bucketize(ids, ends, right=True).clamp(max=len(ends) - 1)
-        here = (ids >= firsts[part]) & (ids < ends[part])
-        numbers = ids + shifts[part]
+        rows = self._tables[table]
+        if len(rows.ends) == 1 and len(ids):  # most tables: two numbers to compare, not all
+            least, most = torch.aminmax(ids)
+            if rows.first <= int(least) and int(most) < rows.end:
+                return ids + rows.shift
+        part = torch.bucketize(ids, rows.ends, right=True).clamp(max=len(rows.ends) - 1)
+        here = (ids >= rows.begins[part]) & (ids < rows.ends[part])
+        numbers = ids + rows.shifts[part]
         if here.all():
             return numbers
         strange = ids[~here & (ids != PADDING)]
