@@ -126,7 +126,7 @@ assert lost[["cpr-mfu", "cpr-ssu", "cpr-scar"]].max() < lost["cpr"]
 
 # 16 times the servers with 16 times the failures: sqrt(16) = 4 times full recovery's overhead to
 # first order, and more in truth, since failures strike work that is done again.
-linear = scaling.rows[scaling.rows["model"] == "linear"].set_index(["policy", "servers"])
+linear = scaling.rows[scaling.rows["varied"] == "linear"].set_index(["policy", "value"])
 grown = linear["overhead"]["full"]
 assert 4 < grown[128] / grown[8] < 16
 
