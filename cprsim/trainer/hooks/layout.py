@@ -155,35 +155,29 @@ def stored_blocks(tables: Sequence[Any]) -> tuple[RowBlock, ...]:
     )
 
 
-class _TableRows(NamedTuple):
-    """Rows of a table that are here, in one or several parts.
-
-    `first`, `end`: all of them lie between these; `shift`: their number in the process is so much
-    more, if they are one part. `begins`, `ends`, `shifts`: the same of each part, ascending, shape
-    (parts,).
-    """
-
-    first: int
-    end: int
-    shift: int
-    begins: Tensor
-    ends: Tensor
-    shifts: Tensor
-
-
 class _Lookup:
-    """Finds the numbers of rows in the process."""
+    """Finds the numbers of rows, for all tables in one go."""
 
     def __init__(self, parts: Sequence[RowRange]) -> None:
         ordered = sorted(parts, key=lambda part: (part.table, part.first))
-        self._tables: dict[int, _TableRows] = {}
-        for table, group in itertools.groupby(ordered, lambda part: part.table):
-            spans = [
-                (part.first, part.first + part.rows, part.start - part.first) for part in group
-            ]
-            by_part = torch.tensor(spans).T.contiguous()
-            self._tables[table] = _TableRows(spans[0][0], spans[-1][1], spans[0][2], *by_part)
+        least: dict[int, int] = {}
+        most: dict[int, int] = {}
+        for part in ordered:
+            least.setdefault(part.table, part.first)
+            most[part.table] = part.first + part.rows
+        # Tables one after the other, each as long as the last of its rows here says.
+        bases = list(itertools.accumulate(most.values(), initial=0))[:-1]
+        base = dict(zip(most, bases, strict=True))
+        begins = _integers(base[part.table] + part.first for part in ordered)
+        self._place = {table: place for place, table in enumerate(most)}
+        self._least, self._most = _integers(least.values()), _integers(most.values())
+        self._base, self._begins = _integers(bases), begins
+        self._ends = begins + _integers(part.rows for part in ordered)
+        self._shift = _integers(part.start for part in ordered) - begins
+        self._whole = len(ordered) == len(base)  # each table is one part
         self._strange: set[int] = set()  # tables of which it was said that rows aren't here
+        self._last: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+        self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
         """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
@@ -191,49 +185,60 @@ class _Lookup:
             raise UsageError(
                 f"lookups(): gives a {type(lookups).__name__}; give {{table: row numbers}}"
             )
-        unknown = sorted(lookups.keys() - self._tables.keys())
+        unknown = sorted(lookups.keys() - self._place.keys())
         if unknown:
             raise UsageError(
-                f"lookups(): table {unknown[0]} is not here; shards() gives {list(self._tables)}"
+                f"lookups(): table {unknown[0]} is not here; shards() gives {list(self._place)}"
             )
         if not lookups:
             return torch.empty(0, dtype=torch.int64)
         given = [torch.as_tensor(ids).reshape(-1) for ids in lookups.values()]
         given = [ids if len(ids) else ids.long() for ids in given]  # [] is of floats, and no row
-        ids = torch.cat(given).cpu()  # all at once: the loop waits for a device once
+        ids = torch.cat(given).cpu()
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")
-        by_table = zip(lookups, torch.split(ids.long(), [len(each) for each in given]), strict=True)
-        found = []
-        for table, its in by_table:  # a list comprehension is a frame more, where the warning looks
-            found.append(self._numbers(table, its))
-        return torch.cat(found)
-
-    def _numbers(self, table: int, ids: Tensor) -> Tensor:
-        """The numbers of rows of one table; those that are not here are left out.
-
-        A warning names the first of these, once a table; padding is no row.
-        """
-        rows = self._tables[table]
-        if len(rows.ends) == 1 and len(ids):  # most tables: two numbers to compare, not all
-            least, most = torch.aminmax(ids)
-            if rows.first <= int(least) and int(most) < rows.end:
-                return ids + rows.shift
-        part = torch.bucketize(ids, rows.ends, right=True).clamp(max=len(rows.ends) - 1)
-        here = (ids >= rows.begins[part]) & (ids < rows.ends[part])
-        numbers = ids + rows.shifts[part]
-        if here.all():
-            return numbers
-        strange = ids[~here & (ids != PADDING)]
-        if len(strange) and table not in self._strange:
-            self._strange.add(table)
-            warnings.warn(
-                f"lookups(): row {int(strange[0])} of table {table} is not here and is left out, "
-                "as others of that table will be; see the part of it that shards() gives",
-                HooksWarning,
-                stacklevel=5,
+        key = (tuple(lookups), tuple(map(len, given)))
+        if key != self._last:
+            self._last, self._spread = key, self._spread_over(*key)
+        least, most, base, *shifts = self._spread
+        wrong = (ids < least) | (ids >= most)
+        joined = ids + base
+        if not self._whole:
+            # What lies in no part at all was found above; 0 is for that.
+            parts = torch.bucketize(joined, self._ends, right=True) * ~wrong
+            wrong |= joined < self._begins[parts]
+            shifts = [self._shift[parts]]
+        found = joined + shifts[0]
+        if wrong.any():
+            self._warn_of(
+                ids, _integers(lookups).repeat_interleave(_integers(map(len, given))), wrong
             )
-        return numbers[here]
+            return found[~wrong]
+        return found
+
+    def _warn_of(self, ids: Tensor, tables: Tensor, wrong: Tensor) -> None:
+        """Warn of a row that is not here, once a table; padding is no row."""
+        strange = wrong & (ids != PADDING)
+        for at in strange.nonzero().flatten().tolist():
+            table = int(tables[at])
+            if table not in self._strange:
+                self._strange.add(table)
+                warnings.warn(
+                    f"lookups(): row {int(ids[at])} of table {table} is not here and is left out, "
+                    "as others of that table will be; see the part of it that shards() gives",
+                    HooksWarning,
+                    stacklevel=5,
+                )
+
+    def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
+        """Return the data of tables, once for each lookup; most batches are as long as the last."""
+        places = _integers(self._place[table] for table in tables)
+        known = [self._least, self._most, self._base, *([self._shift] if self._whole else [])]
+        return [each[places].repeat_interleave(_integers(counts)) for each in known]
+
+
+def _integers(values: Iterable[int]) -> Tensor:
+    return torch.tensor(list(values), dtype=torch.int64)
 
 
 def _kinds(part: TablePart) -> Kinds:
