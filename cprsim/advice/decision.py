@@ -225,9 +225,8 @@ def _kept_to(saving: PrioritySaving, target: float, full: float, context: Contex
     longest_s = context.useful_time_s / saving.fraction  # beyond it there is no save at all
     if kept(math.inf):
         return at(math.inf)
-    least_s = min(
-        saving.whole_save_s(context) / full, longest_s
-    )  # below it saving alone costs what full does
+    # Below it saving alone costs what full recovery does.
+    least_s = min(saving.whole_save_s(context) / full, longest_s)
     shortest_s = longest_s
     while not kept(shortest_s):
         if shortest_s <= least_s:

@@ -273,13 +273,22 @@ class Policy(Section):
 
         return answering(plan, self.on_notice, context)
 
-    def _check_s(self, context: Context, tier: Tier = REMOTE) -> float:
-        """Return what a check adds to each of its saves to that tier, s."""
-        return context.costs.check_s(tier, bool(self.checksum))
+    def _save_s(
+        self,
+        context: Context,
+        tier: Tier = REMOTE,
+        portion: float = 1.0,
+        writes: float = 1.0,
+        besides_s: float = 0.0,
+    ) -> float:
+        """Return what one of its saves takes, as of `CostModel.save`, with its check, s."""
+        costs = context.costs
+        besides_s += costs.check_s(tier, bool(self.checksum))
+        return costs.seconds(costs.save(tier, portion, writes, besides_s))
 
     def whole_save_s(self, context: Context) -> float:
         """Return what its save of everything to the store takes with the links to itself, s."""
-        return context.save_s + self._check_s(context)
+        return self._save_s(context)
 
     def unannounced_s(self, context: Context) -> float:
         """Mean time between failures that its answer to notices leaves to checkpoints, s.

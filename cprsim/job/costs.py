@@ -118,8 +118,8 @@ class CostModel:
         fails = self.storage.save_fails
         return fails + self.storage.torn * (1 - fails) if checked else fails
 
-    def check_s(self, tier: Tier, checked: bool = True) -> float:
-        """Return what its check adds to a save to that tier, s: 0 but for the store."""
+    def check_s(self, tier: Tier, checked: bool) -> float:
+        """Return what a check adds to a save to that tier, s: 0 but for the store."""
         return self.costs.checksum_s if checked and tier.medium == "store" else 0.0
 
     def load_fails(self, tier: Tier) -> float:

@@ -92,12 +92,10 @@ class Cpr(Policy):
         """
         if context.servers_hit == 0:
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
-        costs = context.costs
         portion, slower, writes, besides_s = self._saving(context)
-        fails = costs.save_fails(REMOTE, bool(self.checksum))
-        besides_s += self._check_s(context)
+        fails = context.costs.save_fails(REMOTE, bool(self.checksum))
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
-        each_s = costs.seconds(costs.save(REMOTE, portion, writes, besides_s))
+        each_s = self._save_s(context, REMOTE, portion, writes, besides_s)
         save_s = each_s / portion * (1 + portion) / 2
         older = 1.0
         if self.after_void == "skip" and portion == 1:

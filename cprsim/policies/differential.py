@@ -103,8 +103,7 @@ class DifferentialSaving(Policy):
 
     def _interval_s(self, context: Context, whole: float, snapshot_s: float) -> float:
         """The interval, or as often as baselines land where that is rarer, s."""
-        costs = context.costs
-        landing_s = costs.seconds(costs.save(REMOTE, writes=whole)) + self._check_s(context)
+        landing_s = self._save_s(context, writes=whole)
         return background_interval_s(self.interval, snapshot_s, landing_s, context.mtbf_s)
 
     def _modified(

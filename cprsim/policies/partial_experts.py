@@ -148,9 +148,7 @@ class PartialExperts(Policy):
         )
 
     def _period_s(self, context: Context, stall_s: float) -> float:
-        writes = self._share(self.per_save)
-        save_s = context.costs.seconds(context.costs.save(REMOTE, writes=writes))
-        save_s += self._check_s(context)
+        save_s = self._save_s(context, writes=self._share(self.per_save))
         if self.blocking:
             return checkpoint_interval_s(self.interval, save_s, context.mtbf_s)
         return background_interval_s(self.interval, stall_s, save_s, context.mtbf_s)

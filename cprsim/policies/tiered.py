@@ -184,8 +184,7 @@ class Tiered(Policy):
             save, share = _mean_of(chain), _share(name, rule, context)
             tiers.append(tier)
             chains.append(chain)
-            save_s = context.costs.seconds(context.costs.save(tier, writes=save.writes))
-            save_s += self._check_s(context, tier)
+            save_s = self._save_s(context, tier, writes=save.writes)
             mtbf_s = context.mtbf_s / share if share else math.inf
             schedules.append(Schedule(_interval_s(tier, place, save_s, mtbf_s), save))
         if self.remote is None:  # the start of the job is loaded from the store

@@ -146,15 +146,15 @@ def attempt(
     runs = [(scenario, number) for scenario, numbers in parts for number in numbers]
     values = np.empty((len(runs), len(engines), len(COLUMNS)))
     names = [name for name, engine in engines.items() if engine == "batch" and is_ready()]
-    several = len(parts) > 1  # of one alone the caller has chosen the engine
-    if names and not (several and any(_is_refused(each, names) for each, _ in parts)):
+    # Of one scenario alone the caller has chosen the engine.
+    if len(parts) > 1 and any(_is_refused(each, names) for each, _ in parts):
+        names = []
+    if names:
         from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
 
         compiled = [Part(each, names, np.asarray(numbers, np.intp)) for each, numbers in parts]
         places = [place for place, name in enumerate(engines) if name in names]
         values[:, places] = np.concatenate(simulate_all(compiled, seed))
-    else:
-        names = []
     for place, name in enumerate(engines):
         if name not in names:
             values[:, place] = [_alone(scenario, name, number, seed) for scenario, number in runs]

@@ -1,4 +1,4 @@
-"""What `cprsim.advise` answers: all that is known of each candidate, and what a user reads."""
+"""The answer of `cprsim.advise`: the numbers of each candidate, and the lines that a user reads."""
 
 import json
 import math

@@ -247,7 +247,7 @@ def never_saved() -> pd.Series:
     ],
 )
 def test_what_never_saving_loses_is_bounded(limits, feasible):
-    """Of learning in the mean and in the 95th percentile, and of accuracy."""
+    """Losses of learning in the mean and in the 95th percentile, and of accuracy."""
     advice = cprsim.advise(never_saves(), systems=["partial", "full"], max_interval=None, **limits)
     never, lost = by_name(advice)["never"], never_saved()
     assert lost["learning_lost"] == pytest.approx(0.19, abs=0.01)

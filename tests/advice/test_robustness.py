@@ -1,4 +1,4 @@
-"""How far the answer holds where an input of the job is another."""
+"""Inputs of the job that are other than given, and whether the answer still holds."""
 
 import math
 

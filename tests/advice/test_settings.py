@@ -1,4 +1,4 @@
-"""What may be chosen of each system, what a search makes of it, and which of equals is taken."""
+"""The settings of each system, the search among them, and the choice among equals."""
 
 import math
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What a log of failures does not show is refused in a line that says so."""
+"""Logs of failures that lack something are refused in a line that says so."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
