@@ -12,6 +12,7 @@ from cprsim.contract.ledger import Ledger
 from cprsim.contract.plan import user_code
 from cprsim.machine import ledger as account
 from cprsim.machine import step, work
+from cprsim.machine.codes import DONE
 from cprsim.machine.draws_row import DrawsRow
 from cprsim.machine.rows import Running
 from cprsim.machine.run_rows import LossRow, working_memory
@@ -21,7 +22,7 @@ from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
 from cprsim.sim.tables import PlanRows, Tables
 
-#: Room at first for flows and for failures, each.
+#: Room at first for flows and for failures, each, besides a background save of each tier.
 _FEW = 8
 
 
@@ -45,7 +46,7 @@ class Bundle:
         self.draws, self.numbers, self.choices = DrawsRow(), (), ()
         self.outside = outside
         self._room = 0
-        self._make_room(_FEW)
+        self._make_room(_FEW + plan.schedules)
         self.run: Any = self.states[0]
 
     def make_room(self) -> None:
@@ -54,7 +55,7 @@ class Bundle:
         And for what each shard may lose at once: by a rollback, a loss and a refill.
         """
         run, losses, servers = self.run, self.losses, self.plan.servers
-        needed = run.flows + 2 * run.comings + _FEW
+        needed = run.flows + 2 * run.comings + _FEW + self.plan.schedules
         if needed > self._room:
             self._make_room(2 * needed)
         if len(losses) < run.losses + 4 * servers:
@@ -115,6 +116,9 @@ class Player:
 
     def ledger(self) -> list[float]:
         """Return the columns of the ledger of the last run."""
+        status = self.job.run.status
+        if status != DONE:
+            raise RuntimeError(f"the run stopped before its end, with status {status}")
         found = [0.0] * len(Ledger.__dataclass_fields__)
         account.write(self.job, found)
         return found

@@ -1,4 +1,4 @@
-"""Plans may save to any number of tiers: those that are never saved to change nothing."""
+"""Plans may save to any number of tiers."""
 
 import math
 from dataclasses import replace
@@ -11,7 +11,7 @@ from cprsim.contract import Answers, Case, Recover, Save, Schedule
 from cprsim.contract.plan import Plan
 from cprsim.job.tiers import Tier
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import simulate
+from cprsim.sim.engine import COLUMNS, simulate
 
 TABLES = {
     "job": {"useful_time": "3000 s"},
@@ -46,3 +46,22 @@ def test_tiers_without_saves_change_nothing(play) -> None:
     assert two.sum() > 0
     for tiers in (3, 8, 9, 20):
         assert np.array_equal(play(scenario(tiers), ["it"], range(20), 0), two)
+
+
+@pytest.mark.parametrize("tiers", [3, 9, 20])
+def test_a_save_may_be_under_way_in_each_of_many_tiers(tiers: int) -> None:
+    names = [f"tier {number}" for number in range(tiers)]
+    made = scenario(tiers)
+    made.plans["it"] = replace(
+        made.plan("it"),
+        schedules=tuple(
+            Schedule(100.0 + number, Save(name, blocking=False))
+            for number, name in enumerate(names)
+        ),
+        tiers=tuple(Tier(name, "store", 1500.0, 10.0, snapshot_s=1.0) for name in names),
+    )
+
+    found = simulate(made, ["it"], range(5), 0)
+
+    assert np.all(found[..., COLUMNS.index("train")] == pytest.approx(3000.0, rel=1e-12))
+    assert np.array_equal(compiled(made, ["it"], range(5), 0), found)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
@@ -29,6 +30,9 @@ _OF_THE_FILE = (
 _MOST_BYTES = 1 << 26
 #: What the name of a file that is being written ends with.
 PARTIAL = ".partial"
+#: numpy parses the heads of arrays as Python, which CPython 3.11 may fail at in two threads at once
+#: ("AST constructor recursion depth mismatch", where the garbage collector comes between).
+_HEADS = threading.Lock()
 #: Names that a store gives: a number, and what it is. All other names are somebody else's.
 _NAME = re.compile(rf"([0-9]{{8,}})(m?)\.(json|npys)({re.escape(PARTIAL)})?")
 
@@ -169,7 +173,8 @@ def _read(folder: Path, file: File) -> list[NDArray[Any]]:
         opened.seek(0)
         arrays = []
         while opened.tell() < file.size:
-            arrays.append(np.lib.format.read_array(opened, allow_pickle=False))
+            with _HEADS:
+                arrays.append(np.lib.format.read_array(opened, allow_pickle=False))
     return arrays
 
 
