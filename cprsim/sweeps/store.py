@@ -8,6 +8,7 @@ raises an error.
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ _COMPANIONS = [f"{NAME}-{kind}" for kind in ("journal", "wal", "shm")]
 _APPLICATION = 0x63707273  # "cprs", in the header of the database
 _LAYOUT = 8
 _PATIENCE_S = 60.0  # to wait for another process
+_TURN_S = 0.5  # SQLite waits so long at a time, since no interrupt is raised meanwhile
 #: What makes it; `data` is the last column, so that the others are read without it.
 _MADE = (
     *(
@@ -123,15 +125,23 @@ class SweepStore:
         """Make what was added safe; return False where a reader was in the way for so long."""
         if not self._connection.in_transaction:
             return False  # an error of the disk has rolled it back
+        ends_s = time.monotonic() + wait_s
         with explained(self._path):
-            self._wait(wait_s)
-            try:
-                self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            self._wait(min(wait_s, _TURN_S))
+            while not self._commits():
+                if time.monotonic() >= ends_s:
                     return False  # the transaction continues, with nothing lost
-                raise
             self._begin(_PATIENCE_S)
+        return True
+
+    def _commits(self) -> bool:
+        """Return whether it does; not where a reader is in the way."""
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return False
         return True
 
 

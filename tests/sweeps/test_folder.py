@@ -159,6 +159,28 @@ def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
     assert csv(done) == csv(sweep(scenario(), out.parent / "other", six, replications=3))
 
 
+def test_an_interrupt_ends_the_wait_for_a_reader(out, monkeypatch):
+    commits, turns = store.SweepStore._commits, []
+
+    def interrupted(made: store.SweepStore) -> bool:
+        turns.append(commits(made))
+        if len(turns) == 3:
+            raise KeyboardInterrupt("again")
+        return turns[-1]
+
+    def meanwhile(_progress) -> None:
+        connection = reader.enter_context(reading(out))
+        connection.execute("SELECT count(*) FROM results").fetchone()
+        monkeypatch.setattr(store.SweepStore, "_commits", interrupted)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "_TURN_S", 0.01)
+    with ExitStack() as reader, pytest.raises(KeyboardInterrupt, match="again"):
+        sweep(scenario(), out, MEANS, replications=3, progress=meanwhile)
+
+    assert turns == [False] * 3
+
+
 @pytest.mark.slow
 def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
     connect = store._connect
