@@ -22,7 +22,7 @@ from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
 from cprsim.sim.tables import PlanRows, Tables
 
-#: Room at first for flows and for failures, each, besides a background save of each tier.
+#: Room at first for flows and for failures, each; a background save of each tier has its own.
 _FEW = 8
 
 
