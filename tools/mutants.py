@@ -266,7 +266,7 @@ def _run(folder: Path, tests: list[str], *more: str, plugin: object) -> int:
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     compiled, simulator = map(importlib.import_module, ("cprsim.batch.engine", "cprsim.sim.engine"))
-    compiled.simulate = simulator.simulate  # type: ignore[attr-defined]
+    compiled.simulate = simulator.simulate
     files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
     options = ("-q", "--quick", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
     plugins: list[Any] = [plugin]
