@@ -14,7 +14,7 @@ from cprsim.job.workload import Job
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.full import Full
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.scenario.mapping import apply_override
+from cprsim.scenario.mapping import apply_override, parts_of
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 FLEETS = {"production-fleet"}
@@ -236,6 +236,7 @@ def test_a_log_is_found_from_any_folder(folder):
         ("policies.new.system=partial", "policies.new.system", "partial"),
         ("storage.write=3 GB/s", "storage.write", "3 GB/s"),
         ("title=a=b", "title", "a=b"),
+        ('policies."cpr-0.1".target_pls=0.1', 'policies."cpr-0.1".target_pls', 0.1),
         ("title=", "title", ""),
         (" failures . mean =14 h", "failures.mean", "14 h"),
     ],
@@ -244,7 +245,7 @@ def test_an_override_is_toml_where_it_can_be_and_else_a_string(override, path, v
     tables = mapping()
     apply_override(tables, override)
     found = tables
-    for key in path.split("."):
+    for key in parts_of(path):
         found = found[key]
 
     assert found == value

@@ -12,6 +12,7 @@ from cprsim.contract import DurationSpan, Policy
 from cprsim.contract.registry import policy_class, systems
 from cprsim.errors import CprsimError, UsageError
 from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import parts_of
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def value_of(policy: Policy, key: str) -> Any:
 def value_at(tables: Mapping[str, Any], key: str) -> Any:
     """Return the value at a dotted key of nested tables; None where there is none."""
     found: Any = tables
-    for part in key.split("."):
+    for part in parts_of(key):
         found = found.get(part) if isinstance(found, dict) else None
     return found
 

@@ -10,7 +10,7 @@ from cprsim.basics.units import BYTES, BYTES_PER_SECOND, SECONDS, Units, parse
 from cprsim.contract import Choice, DurationSpan
 from cprsim.errors import UnitError
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import leaves
+from cprsim.scenario.mapping import leaves, quoted
 from cprsim.scenario.words import KEYS
 
 Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
@@ -143,7 +143,7 @@ def _of_policy(
         if path[-1] != "system" and not isinstance(value, list)
     ]
     for path in dict.fromkeys((*settings, *named)):
-        key, setting = f"policies.{name}.{path}", settings.get(path)
+        key, setting = f"policies.{quoted(name)}.{path}", settings.get(path)
         value = _value(key, tables, written) or _Value("duration", "", None)
         label = path.replace("_", " ").replace(".", ", ")
         if isinstance(setting, DurationSpan):

@@ -16,7 +16,7 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
+from cprsim.scenario.mapping import load_mapping, parts_of, scenario_tables, set_value
 from cprsim.scenario.scenario import check_hands_over
 
 #: A job's limit where none is given, in useful times.
@@ -121,7 +121,7 @@ def _sized(spec: ClusterSpec, entry: JobEntry) -> Callable[[int | None], Scenari
         )
     own["policies"] = {entry.policy: policies[entry.policy]}
     for key, value in entry.set.items():
-        set_value(own, key.split("."), value, f"jobs.{entry.name}.set")
+        set_value(own, parts_of(key), value, f"jobs.{entry.name}.set")
 
     @cache
     def sized(nodes: int | None) -> Scenario:

@@ -19,7 +19,7 @@ from cprsim.basics.toml import check_values, parse_file, text_of
 from cprsim.errors import ScenarioError
 from cprsim.job.delays import Delay
 from cprsim.job.platform import Outages
-from cprsim.scenario.mapping import apply_override, set_value
+from cprsim.scenario.mapping import apply_override, parts_of, set_value
 
 #: More nodes, jobs or failures than any cluster has would fill the memory.
 _MOST: Final = 1_000_000
@@ -241,7 +241,7 @@ class ClusterSpec(Section):
         """Return the cluster with other values, by dotted key, such as `store.stagger`."""
         tables = self.mapping()
         for key, value in values.items():
-            set_value(tables, key.split("."), value, key)
+            set_value(tables, parts_of(key), value, key)
         return ClusterSpec.checked(tables, "", OF_SCENARIO)
 
 

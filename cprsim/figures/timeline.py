@@ -122,7 +122,9 @@ def _draw(
     The key has what is found in them, with its `seconds` where these are known.
     """
     at_in, names = 0.0, {}
+    pixel_s = (window[1] - window[0]) / _PARTS
     for row in rows:
+        drawn = row.spans if len(row.spans) <= _PARTS else _by_pixel(row.spans, window)
         name_in = (row.name.count("\n") + bool(row.name)) * _LINE * style.small_pt() / 72
         marks_in = _MARKS_IN if row.failures_s else 0.0
         bottom_in = at_in + max(row.height_in + marks_in, name_in)
@@ -133,13 +135,12 @@ def _draw(
         frame.set(fill=False, edgecolor=style.RULE)
         axes.add_artist(frame)
         for doing, colour in COLOURS.items():
-            spans = [(a, b - a) for what, a, b in row.spans if what == doing and doing != WAIT]
+            spans = [(a, b - a) for what, a, b in drawn if what == doing and doing != WAIT]
             if spans:
                 look: style.Look = {"facecolor": colour, "linewidth": 0, "snap": False}
                 axes.broken_barh(spans, (lane_in, row.height_in), **look)
         if row.failures_s:
             # One mark for all failures that fall on a pixel.
-            pixel_s = (window[1] - window[0]) / _PARTS
             at_s = pixel_s * np.unique(np.round(np.asarray(row.failures_s) / pixel_s))
             marker, edge = ("v", 0.0) if len(at_s) <= _MOST_ARROWS else ("|", 0.5)
             look = {"markersize": 3.5, "markeredgewidth": edge, "color": style.INK}
@@ -165,6 +166,25 @@ def _draw(
             look = {"facecolor": colour, "edgecolor": edge_colour, "linewidth": 0.4}
             axes.fill_between([], [], label=f"{WORDS[doing]}{spent}", **look)
     return at_in
+
+
+def _by_pixel(spans: Sequence[Span], window: tuple[float, float]) -> list[Span]:
+    """Return what the time of each pixel goes to, in the order of the key, where spans are many."""
+    edges_s = np.linspace(*window, _PARTS + 1)
+    at_s, found = edges_s[:-1].copy(), list[Span]()
+    for doing in COLOURS:
+        own_s = np.array([(a, b) for what, a, b in spans if what == doing]).reshape(-1, 2)
+        # How much of it is over, from the start to the end of each span.
+        over_s = np.concatenate([[0.0], np.cumsum(own_s[:, 1] - own_s[:, 0])])
+        known_s = (
+            [window[0], *own_s.ravel()],
+            [0.0, *np.stack([over_s[:-1], over_s[1:]], 1).ravel()],
+        )
+        lasts_s = np.diff(np.interp(edges_s, *known_s))
+        pixels = np.flatnonzero(lasts_s)
+        found += [(doing, at_s[i], at_s[i] + lasts_s[i]) for i in pixels.tolist()]
+        at_s += lasts_s
+    return found
 
 
 def _named(name: str, failures_s: Sequence[float] = ()) -> str:

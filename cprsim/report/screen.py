@@ -19,7 +19,7 @@ from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.means import amount, half_width, share_and_half
 from cprsim.runs.cautions import not_given
 from cprsim.runs.selection.words import some
-from cprsim.scenario.mapping import leaves
+from cprsim.scenario.mapping import leaves, quoted
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
@@ -216,7 +216,7 @@ def configuration(advice: "Advice") -> str:
         pairs = _pairs({"system": policy.system} | keys)
         taken = policy.system in advice.scenario.policies
         name = f"{policy.system}-advised" if taken else policy.system
-        return "\n".join([f"[policies.{name}]", *pairs])
+        return "\n".join([f"[policies.{quoted(name)}]", *pairs])
     own, new = (
         dict(leaves(each.model_dump(mode="json", by_alias=True)))
         for each in (advice.scenario.policies[origin], policy)
@@ -226,7 +226,7 @@ def configuration(advice: "Advice") -> str:
         f"# remove {key}" if value is None else f"{key} = {_toml(value)}"
         for key, value in changed.items()
     ]
-    heading = f"[policies.{origin}]   # " + ("these keys change" if lines else "as it is")
+    heading = f"[policies.{quoted(origin)}]   # " + ("these keys change" if lines else "as it is")
     return "\n".join([heading, *lines])
 
 

@@ -1,6 +1,8 @@
 """Scenario files as nested tables: read, overridden as by `--set`, their paths made absolute."""
 
+import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +24,19 @@ from cprsim.failures.spec import SOURCES
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "levers", "trainer", "study")
+#: Dots that are not in quotes.
+_DOT = re.compile(r'\.(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def parts_of(key: str) -> list[str]:
+    """Return the parts of a dotted key; one in quotes may have dots: `policies."full-0.1".kind`."""
+    return [part.strip().strip('"') for part in _DOT.split(key)]
+
+
+def quoted(name: str) -> str:
+    """Return a part of a dotted key, in quotes where TOML needs them."""
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +72,7 @@ def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> di
 def apply_override(mapping: dict[str, Any], override: str) -> None:
     """Set `a.b=value` in nested tables; the value is TOML where it parses, else a string."""
     key, equals, text = override.partition("=")
-    parts = [part.strip() for part in key.split(".")]
+    parts = parts_of(key)
     if not equals or not all(parts):
         raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
     try:

@@ -20,7 +20,7 @@ from cprsim.job.prices import Prices
 from cprsim.job.start import mean_start
 from cprsim.job.tiers import Tier
 from cprsim.job.workload import Job, Model
-from cprsim.scenario.mapping import load_mapping, scenario_tables, set_value
+from cprsim.scenario.mapping import load_mapping, parts_of, scenario_tables, set_value
 from cprsim.scenario.sections import SECTIONS, build
 
 #: What is no table of a file but follows from them.
@@ -210,7 +210,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """
         mapping = self.mapping()
         for key, value in values.items():
-            set_value(mapping, key.split("."), value, key)
+            set_value(mapping, parts_of(key), value, key)
         return Scenario(**mapping)
 
     def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:

@@ -22,6 +22,7 @@ from cprsim.runs.selection.certificate import Certificate, Verdict, judge
 from cprsim.runs.selection.samples import PairedSample
 from cprsim.runs.selection.words import sentence
 from cprsim.runs.summaries import Mean, finite
+from cprsim.scenario.mapping import parts_of
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.tasks import PointPlan
 from cprsim.sweeps.values import brief, si_column
@@ -146,7 +147,7 @@ class SweepVerdict:
 
 def policy_and_rest(key: str) -> tuple[str, str]:
     """Return NAME and KEY of a choice `policies.NAME.KEY`; no name for a circumstance."""
-    section, *rest = (part.strip() for part in key.split("."))
+    section, *rest = parts_of(key)
     return (rest[0], ".".join(rest[1:])) if section == "policies" and rest else ("", "")
 
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from cprsim.basics import units
 from cprsim.basics.schema import A_SHARE, Section
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.scenario.mapping import leaves
+from cprsim.scenario.mapping import leaves, parts_of
 from cprsim.sweeps.values import expand, parse_range
 
 #: Values of a point: dotted key to a value as a scenario file has it.
@@ -97,7 +97,7 @@ def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -
 
 
 def _values(key: str, given: Given, is_whole: IsWhole, what: str) -> list[Any]:
-    if not all(part.strip() for part in key.split(".")):
+    if not all(parts_of(key)):
         raise UsageError(f"{what}{key}: is no key; write e.g. failures.mean")
     if isinstance(given, str):
         values = expand(given, is_whole(key), f"{what}{key}")

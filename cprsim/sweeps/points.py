@@ -18,7 +18,7 @@ from typing import Any
 from cprsim.basics.manifest import sha256
 from cprsim.errors import CprsimError, ScenarioError, UsageError
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import resolve_files, set_value
+from cprsim.scenario.mapping import parts_of, resolve_files, set_value
 from cprsim.scenario.sections import validated
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
@@ -74,7 +74,7 @@ class VariedScenario:
         self, mapping: dict[str, Any], policies: Sequence[str], keys: Sequence[str]
     ) -> None:
         self._folder, self._file_hash = Path.cwd(), functools.cache(sha256)
-        self._parts = {key: [part.strip() for part in key.split(".")] for key in keys}
+        self._parts = {key: parts_of(key) for key in keys}
         tables = copy.deepcopy(mapping)
         resolve_files(tables, self._folder)
         tables["policies"] = {name: tables["policies"][name] for name in policies}

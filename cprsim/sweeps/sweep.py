@@ -13,7 +13,7 @@ from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
 from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import leaves, load_mapping, scenario_tables
+from cprsim.scenario.mapping import leaves, load_mapping, parts_of, scenario_tables
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Given, IsWhole, SweepBlock, flat
 from cprsim.sweeps.driver import Driver, Tell, pool_of
@@ -236,7 +236,7 @@ def _rule(
 def _whole_in(resolved: dict[str, Any]) -> IsWhole:
     """Return a test: whether a scenario, and so what is varied, has a whole number at a key."""
     types = {tuple(map(str, parts)): type(value) for parts, value in leaves(resolved)}
-    return lambda key: types.get(tuple(part.strip() for part in key.split("."))) is int
+    return lambda key: types.get(tuple(parts_of(key))) is int
 
 
 def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:

@@ -258,6 +258,14 @@ def test_the_configuration_has_keys_that_go_back_to_their_default():
     assert "copies = 2" in configuration(advice).splitlines()
 
 
+@pytest.mark.parametrize("name", ["full-0.1", "a b", "été"])
+def test_a_policy_of_any_name_can_be_pasted(name):
+    job = measured(**{name: {"system": "full", "interval": "20 h"}})
+    text = configuration(cprsim.advise(job, systems=["full"]))
+
+    assert [*tomllib.loads(text)["policies"]] == [name]
+
+
 def test_what_is_not_given_is_said_on_the_screen():
     costs = {"save": "6 min", "load": "6 min"}
     advice = cprsim.advise(measured().with_values({"costs": costs}), systems=["full"])

@@ -69,6 +69,19 @@ def test_every_control_stands_at_its_value_and_can_be_set_to_it(name):
         assert each.text in each.choices or not each.choices
 
 
+def test_a_policy_with_a_dot_in_its_name_is_moved_as_any(tmp_path):
+    text = QUICKSTART.read_text(encoding="utf-8").replace(
+        "[policies.full]", '[policies."full-0.1"]'
+    )
+    (tmp_path / "it.toml").write_text(text, encoding="utf-8")
+    subject = PageModel.read(tmp_path / "it.toml")
+    name = 'policies."full-0.1".interval'
+
+    assert next(each.text for each in subject.controls if each.name == name) == "optimal"
+    moved = subject.scenario(WhatIf({name: "2 h"}))
+    assert moved.plan("full-0.1").interval_s == 7200.0
+
+
 @pytest.mark.parametrize("end", ["least", "most"])
 def test_the_ends_of_a_slider_are_jobs(end):
     subject = PageModel.read(QUICKSTART)

@@ -76,6 +76,18 @@ def test_areas_of_the_job_are_the_ledger(failures: int, policy: str) -> None:
         assert seconds.get(cause, 0.0) == pytest.approx(getattr(history.ledger, cause), abs=1e-3)
 
 
+def test_many_spans_are_drawn_by_the_pixel_and_keep_their_seconds() -> None:
+    often = {"system": "full", "interval": "2 min"}
+    history = record(job(20).with_values({"policies": {"full": often}}), "full")
+    (axes,) = rendered(timeline(history)).axes
+    seconds = seconds_drawn(axes, 0.0)
+
+    assert len(history.phases) > 1040
+    assert max(len(bars.get_paths()) for bars in axes.collections) <= 1040
+    for cause in CAUSES:
+        assert seconds.get(cause, 0.0) == pytest.approx(getattr(history.ledger, cause), abs=1e-3)
+
+
 def test_the_legend_tells_seconds_by_cause_and_the_axis_its_unit(tmp_path: Any) -> None:
     history = played(FULL, tmp_path, (60.0, 1))
     axes, texts = drawn(timeline(history, "A job worked by hand"))

@@ -54,6 +54,13 @@ def test_mtbf_by_model(servers: int, linear_h: float, independent_h: float) -> N
     assert found["independent"] == pytest.approx(independent_h * HOUR, abs=0.005 * HOUR)
 
 
+@pytest.mark.parametrize("mtbf_s", [60.0, 600.0, HOUR, 1e6])
+def test_both_models_have_the_mtbf_that_is_given_at_its_own_size(mtbf_s: float) -> None:
+    assert tables.mtbf_by_model(mtbf_s, 8, 8) == pytest.approx(
+        {"linear": mtbf_s, "independent": mtbf_s}
+    )
+
+
 def test_more_servers_cost_what_cprs_equations_say() -> None:
     rows = tables.scaling(kaggle(), 2).rows
     table = rows.set_index(["varied", "value", "policy"])["first_order"]
@@ -131,6 +138,22 @@ def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
     never = kaggle("full").with_values({"failures": {"exactly": 0}})
     assert refusal(lambda: table(never, 2)) == (
         f"figure {picture}: the job never fails; give failures.mean, or failures.exactly >= 1"
+    )
+
+
+def test_where_no_interval_meets_cprs_target_full_recovery_is_drawn_alone() -> None:
+    often = {"failures": {"distribution": "exponential", "mean": "2 h"}}
+    often |= {"costs.save": "10 min", "costs.load": "10 min", "costs.reschedule": "10 min"}
+    cpr = {"system": "cpr-vanilla", "target_pls": 0.01}
+    unmet = kaggle("cpr").with_values(often | {"policies.cpr": cpr})
+    assert set(tables.interval(unmet, 2).rows["system"]) == {"full"}
+
+    hopeless = kaggle("cpr").with_values(
+        often | {"costs.save": "3 h", "costs.load": "3 h", "costs.reschedule": "3 h"}
+    )
+    assert refusal(lambda: tables.interval(hopeless, 2)) == (
+        "figure interval: full recovery costs 5 times the useful time at any interval, or more; "
+        "make failures rarer, or saves and recoveries cheaper"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cprsim.errors import UsageError
 from cprsim.trainer.studies import findings
-from cprsim.trainer.studies.outputs import accuracy_block
+from cprsim.trainer.studies.outputs import TABLES, accuracy_block, contents
 from cprsim.trainer.studies.paired import compare_all
 from cprsim.trainer.studies.slope import fit_slopes
 from tests.studies.made_up import SLOPES, run, study
@@ -151,6 +151,17 @@ def test_the_block_can_be_pasted() -> None:
         assert accuracy.systems[system].ci95 == pytest.approx((slope.low, slope.high), rel=1e-3)
 
 
-def test_one_run_that_loses_nothing_has_no_slope() -> None:
-    rows = [run(seed, "full", failures, 0.0, 0.0) for seed in (0, 1) for failures in (0, 8)]
-    assert findings.slopes(findings.with_drops(pd.DataFrame(rows), "it")) == {}
+@pytest.mark.parametrize(("policy", "pls"), [("full", 0.0), ("partial", 2.0)])
+def test_a_study_without_a_slope_has_its_runs_and_tables(policy: str, pls: float) -> None:
+    """Nothing is lost, or more at each point than a line goes through."""
+    lost = {0: (0.0, 0.0), 8: (pls, 0.01 * pls)}
+    done = [
+        run(seed, policy, failures, *lost[failures]) | {"versions": {}}
+        for seed in (0, 1)
+        for failures in lost
+    ]
+    runs = findings.with_drops(pd.DataFrame(done), "it")
+
+    assert findings.slopes(runs) == {}
+    assert contents(done, len(done), "it").keys() == {"runs.csv", "manifest.json"}
+    assert all(isinstance(table(runs), pd.DataFrame) for table in TABLES.values())

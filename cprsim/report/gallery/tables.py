@@ -124,10 +124,13 @@ def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
     """Return the MTBF of a job on `size` servers by model, seconds, given that on `servers`.
 
     `linear`: in inverse proportion. `independent`: each server fails in an hour with the same
-    chance p, and a job on n of them with 1 - (1 - p)^n (Maeng et al., MLSys 2021).
+    chance p, and a job on n of them with 1 - (1 - p)^n (Maeng et al., MLSys 2021); in half the
+    MTBF where that is shorter than an hour.
     """
-    chance = 1 - (1 - min(STEP_S / mtbf_s, 1.0)) ** (1 / servers)
-    return {"linear": mtbf_s * servers / size, "independent": independent_s(chance, size)}
+    step_s = min(STEP_S, mtbf_s / 2)
+    chance = 1 - (1 - step_s / mtbf_s) ** (1 / servers)
+    independent = independent_s(chance, size, step_s)
+    return {"linear": mtbf_s * servers / size, "independent": independent}
 
 
 @register("sensitivity", "scenario", "criteo-kaggle.toml")
@@ -189,7 +192,9 @@ def interval(scenario: Scenario, replications: int = 200) -> Drawing:
     cpr = (cpr or CprVanilla(system="cpr-vanilla")).model_copy(update={"checksum": None})
     cpr_s = cpr.interval_s(context)  # as in the closed form, saves are not checked
     # What saves at each interval: full recovery, and partial recovery as CPR does it.
-    chosen = {"full": young_s, "cpr-vanilla": min(cpr_s, context.useful_time_s)}
+    chosen = {"full": young_s}
+    if cpr_s > 0:
+        chosen["cpr-vanilla"] = min(cpr_s, context.useful_time_s)
     played = {young_s * times for times in _INTERVALS} | {*chosen.values()}
     played = {each_s for each_s in played if each_s <= context.useful_time_s}
     curve = np.geomspace(min(played), context.useful_time_s, _POINTS)
@@ -205,6 +210,11 @@ def interval(scenario: Scenario, replications: int = 200) -> Drawing:
     closed["chosen"] = closed["interval_s"] == closed["system"].map(chosen)
     # Without rollbacks the rarest saves cost the least: only full recovery has an optimum.
     of_full = closed.loc[closed["system"] == "full", "closed_form"]
+    if of_full.empty:
+        raise UsageError(
+            f"figure interval: full recovery costs {_MOST:g} times the useful time at any "
+            "interval, or more; make failures rarer, or saves and recoveries cheaper"
+        )
     closed["best"] = closed.index == of_full.idxmin()
     simulated = closed[closed["interval_s"].isin(played)]
     pairs = zip(simulated["system"], simulated["interval_s"], strict=True)

@@ -29,17 +29,19 @@ def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def contents(done: Sequence[Mapping[str, Any]], planned: int, source: str) -> dict[str, bytes]:
-    """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
+    """Name and bytes of each of `NAMES`; `source` says what data the slopes come from.
+
+    Without any slope there is no accuracy.toml.
+    """
     table, made_with = runs_table(done), []
     for document in done:  # versions: one entry, unless a study went on after a change
         versions = {name: each for name, each in document["versions"].items() if name != "git"}
         if versions not in made_with:
             made_with.append(versions)
     lines = findings.slopes(findings.with_drops(table, "the study"))
-    files = {
-        "runs.csv": csv_bytes(table),
-        "accuracy.toml": accuracy_block(lines, source).encode(),
-    }
+    files = {"runs.csv": csv_bytes(table)}
+    if lines:
+        files["accuracy.toml"] = accuracy_block(lines, source).encode()
     about = {"source": source, "runs": len(table), "planned": planned, "made_with": made_with}
     return with_manifest(files, about)
 
@@ -81,12 +83,11 @@ def slopes(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each system, then its slopes by range and which applies."""
     lines, rows = findings.slopes(runs), []
     for system, bend in findings.bends(runs).items():
-        line, tested = lines[system], bend.difference
+        line, tested = lines.get(system), bend.difference
         p = "" if tested is None else f"{tested.adjusted_p:.2g}"
-        for of, each, *more in (
-            (f"0 to {line.up_to:.2f}", line, p, bend.applies),
-            *((each.name, each, "", "") for each in bend.ranges),
-        ):
+        of_line = [] if line is None else [(f"0 to {line.up_to:.2f}", line, p, bend.applies)]
+        of_ranges = [(each.name, each, "", "") for each in bend.ranges]
+        for of, each, *more in of_line + of_ranges:
             interval = f"{each.low:.5f} to {each.high:.5f}"
             rows.append((system, of, f"{each.auc_drop_per_pls:.5f}", interval, *more))
     names = ["system", "PLS", "AUC drop for each unit", "95 % interval"]
