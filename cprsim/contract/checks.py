@@ -149,10 +149,10 @@ def _held_flaws(plan: Plan) -> Iterator[str]:
             yield f"with a {kind.__name__} in {_shown(each.tier)}, none of its tiers"
     if mirror is not None:
         yield from _positive_flaws(mirror, ("step_s",))
-        yield from _whole_flaws("behind", 0, mirror.behind)
+        yield from _whole_flaws("mirror.behind", 0, mirror.behind)
     if redundancy is not None:
-        yield from _whole_flaws("data", 1, redundancy.data)
-        yield from _whole_flaws("parity", 0, redundancy.parity)
+        yield from _whole_flaws("redundancy.data", 1, redundancy.data)
+        yield from _whole_flaws("redundancy.parity", 0, redundancy.parity)
 
 
 def _verification_flaws(verifies: Any) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _verification_flaws(verifies: Any) -> Iterator[str]:
         return
     if not isinstance(verifies, Verification):
         yield f"whose verifies is {_shown(verifies)}, no Verification"
-    yield from _whole_flaws("every", 1, verifies.every)
+    yield from _whole_flaws("verifies.every", 1, verifies.every)
     yield from _number_flaws(verifies, ("takes_s",))
 
 
@@ -182,7 +182,7 @@ def _sequence_flaws(law: Any, plan: Plan) -> Iterator[str]:
                 yield f"whose rotations are {_shown(law.rotations)}, no tuple of them"
             saves = [save for each in law.rotations for save in each if save is not None]
             yield from _linked_flaws(saves, [each.save.tier for each in plan.schedules], plan)
-            yield from _whole_flaws("servers", 1, law.servers)
+            yield from _whole_flaws("sequence.servers", 1, law.servers)
             yield from _number_flaws(law, ("limit_s",))
         case Growing():
             yield from _positive_flaws(law, ("first_s",))

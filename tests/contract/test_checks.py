@@ -99,7 +99,10 @@ SEQUENCES: list[tuple[Any, str]] = [
         "that answers a loss with a Recover whose source is 'moon', none of its tiers",
     ),
     (Rotations((), 4, 1.0), "whose rotations are (), no tuple of them"),
-    (Rotations((Rotation(WHOLE, None),), 0, 1.0), "whose servers is 0, no whole number from 1"),
+    (
+        Rotations((Rotation(WHOLE, None),), 0, 1.0),
+        "whose sequence.servers is 0, no whole number from 1",
+    ),
     (
         Differences("x", 9.0, 1.0, 1.0, (0.0,), (0.0,)),  # type: ignore[arg-type]
         "whose variant is 'x', none of intermittent, one-shot, consecutive",
@@ -132,10 +135,13 @@ PLANS = [
     ({"mirror": Mirror("moon", 1.0)}, "with a Mirror in 'moon', none of its tiers"),
     ({"mirror": "x"}, "whose mirror is 'x', no Mirror"),
     ({"mirror": Mirror("remote", 0.0)}, "whose step_s is 0.0; it must be > 0"),
-    ({"mirror": Mirror("remote", 1.0, -1)}, "whose behind is -1, no whole number from 0"),
+    ({"mirror": Mirror("remote", 1.0, -1)}, "whose mirror.behind is -1, no whole number from 0"),
     ({"redundancy": Redundancy("x", 1, 1)}, "with a Redundancy in 'x', none of its tiers"),
-    ({"redundancy": Redundancy("remote", 0, 1)}, "whose data is 0, no whole number from 1"),
-    ({"verifies": Verification(0, 1.0)}, "whose every is 0, no whole number from 1"),
+    (
+        {"redundancy": Redundancy("remote", 0, 1)},
+        "whose redundancy.data is 0, no whole number from 1",
+    ),
+    ({"verifies": Verification(0, 1.0)}, "whose verifies.every is 0, no whole number from 1"),
     ({"verifies": Verification(1, -1.0)}, "whose takes_s is -1.0, no number from 0"),
     *(({"sequence": sequence}, flaw) for sequence, flaw in SEQUENCES),
     (
