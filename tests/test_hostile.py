@@ -12,6 +12,8 @@ import pytest
 from rich.table import Table
 
 import cprsim
+from cprsim.advice.criteria import Criteria
+from cprsim.advice.trials import Trials
 from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.basics.toml import parse_toml
 from cprsim.cli.common import print_json, print_table
@@ -224,12 +226,16 @@ class Controller:
         pass
 
 
-def played(ask: Callable) -> str:
+def asking(ask: Callable) -> Full:
     class Own(Plan):
         def start(self) -> Controller:  # type: ignore[override]
             return Controller(ask)
 
-    own = scenario().with_policies({"own": planning(Own(*SOUND))})
+    return planning(Own(*SOUND))
+
+
+def played(ask: Callable) -> str:
+    own = scenario().with_policies({"own": asking(ask)})
     with pytest.raises(RunError) as error:
         cprsim.run(own, replications=1, engine="sim")
     return str(error.value)
@@ -245,6 +251,16 @@ def test_a_controller_that_never_advances_is_given_up() -> None:
 
 def test_a_controller_that_raises_is_told() -> None:
     assert played(lambda _: {}["x"]) == "policy 'own': playing it raised KeyError: 'x'"
+
+
+def test_a_controller_that_raises_is_no_job_without_progress() -> None:
+    """Fleets leave such jobs out, and `advise` counts them as very long."""
+    raises, often = asking(lambda _: {}["x"]), {"failures": {"exactly": 2000}}
+    job = cprsim.Scenario(**scenario().mapping() | often).with_policies({"own": raises})
+    with pytest.raises(RunError, match="KeyError"):
+        engines.attempt([(job, range(2))], {"own": "sim"}, 0)
+    with pytest.raises(RunError, match="KeyError"):
+        Trials(job, Criteria(), 0).gets_nowhere(raises)
 
 
 @pytest.mark.parametrize("engine", ["sim", pytest.param("batch", marks=pytest.mark.slow)])

@@ -19,7 +19,7 @@ from cprsim.contract import Plan, Policy
 from cprsim.contract.expected import expected, loses_nothing
 from cprsim.contract.failure_kinds import mean_delay_s
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.errors import CprsimError, RunError
+from cprsim.errors import CprsimError, NowhereError
 from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.hopeless import first_part
@@ -194,7 +194,7 @@ class Trials:
             job = self.scenario.with_policies({"it": policy})
             if first_part(job, "it", self.seed) > _STEEP:
                 return True
-        except RunError:
+        except NowhereError:
             return True
         (trial,) = self.play([policy], range(1))
         return bool(trial.measures["overhead"][0] >= NOWHERE - 1)

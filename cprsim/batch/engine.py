@@ -106,10 +106,10 @@ def _play_all(
     parts: Sequence[Part], seed: int, shared: SharedDraws | None = None
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the ledger and the status of each run, part by part, by replication."""
+    tables = _tables(parts)  # first: what is drawn depends on the plans
     draws = [ScenarioDraws(part.scenario, seed, shared) for part in parts]
     # How many random numbers of each kind are drawn for a run, by status.
     sizes = [first_sizes(part.scenario) for part in parts]
-    tables = _tables(parts)
     counts = np.array([len(part.policies) for part in parts])
     first_plan = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(parts)), [len(part.replications) for part in parts])

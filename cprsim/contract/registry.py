@@ -62,7 +62,10 @@ def register(policy: type[Policy]) -> type[Policy]:
     >>> registry.policy_class("mine").__name__
     'Mine'
     """
-    (name,) = get_args(policy.model_fields["system"].annotation)
+    names = get_args(policy.model_fields["system"].annotation)
+    if len(names) != 1:
+        raise ValueError(f'{policy.known_as()}: declare its name as system: Literal["name"]')
+    (name,) = names
     known = _shipped(name) if name in SHIPPED else _CLASSES.setdefault(name, policy)
     if known is not policy:
         raise ValueError(f"system {name!r} is registered already, by {known.__qualname__}")

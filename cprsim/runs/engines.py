@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.batch import readiness
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import NowhereError, UsageError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
@@ -169,7 +169,7 @@ def _is_refused(scenario: Scenario, policies: Sequence[str]) -> bool:
 def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[np.float64]:
     try:
         values: NDArray[np.float64] = sim.simulate(scenario, [policy], [number], seed)[0, 0]
-    except RunError:
+    except NowhereError:
         return np.full(len(COLUMNS), np.nan)
     return values
 

@@ -43,9 +43,10 @@ def play(
     scenario: Scenario, policy: str, seed: int, replication: int, observer: Observer | None = None
 ) -> Ledger:
     """Simulate one replication under one policy, watched by `observer`; return its ledger."""
+    player = Player(scenario, policy)  # first: what is drawn depends on its plan
     timeline = scenario.failure_model.timeline(seed, replication)
     draws = ScenarioDraws(scenario, seed).of_run(replication, timeline)
-    return _ledger(_played(Player(scenario, policy), draws, observer))
+    return _ledger(_played(player, draws, observer))
 
 
 def play_against(
@@ -56,10 +57,11 @@ def play_against(
     Replacements take the mean rescheduling delay. Failed saves and loads, and durations of starts,
     are those of replication 0 of seed 0.
     """
+    player = Player(scenario, policy)
     draws = ScenarioDraws(scenario, 0).of_run(0, timeline)
     mean_s = scenario.cost_model.reschedule_mean_s
     draws.put(delays=draws.numbers.add(lambda _: mean_s), delay_count=MANY)
-    return _ledger(_played(Player(scenario, policy), draws, observer))
+    return _ledger(_played(player, draws, observer))
 
 
 def _played(player: Player, draws: RunDraws, observer: Observer | None = None) -> list[float]:

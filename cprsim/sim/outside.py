@@ -223,6 +223,7 @@ class OwnController(Outside):
                     f"policy {self._rows.policy!r}: its controller requested a save {flaw}"
                 )
             self._check_tier(action)
+            self.job.make_room()  # it may begin many saves at one instant
             save.save(self.job, self._rows.number_of_save(action))
         elif type(action) is actions.Drain:
             self._drain(action)

@@ -7,9 +7,24 @@ import pytest
 
 import cprsim
 from cprsim.contract.actions import Clock, Failed, Loss, Recover, Save, Train
-from cprsim.contract.answers import Always
+from cprsim.contract.answers import Always, Answers, Case
 from cprsim.contract.checks import STUCK, answer_flaw, flaw_of
-from cprsim.contract.plan import Plan, Redundancy, Schedule, Tracking, every
+from cprsim.contract.plan import (
+    Accepted,
+    Chains,
+    Differences,
+    Growing,
+    Learned,
+    Mirror,
+    Plan,
+    Redundancy,
+    Rotation,
+    Rotations,
+    Schedule,
+    Tracking,
+    Verification,
+    every,
+)
 from cprsim.errors import RunError, ScenarioError
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.policies.full import Full
@@ -58,6 +73,49 @@ ANSWERS: list[tuple[Any, str]] = [
         "load them (rollback 'lost')",
     ),
 ]
+TIERS: list[tuple[dict[str, Any], str]] = [
+    ({"medium": "disk"}, "medium is 'disk', none of store, peers, host"),
+    ({"save_s": -5.0}, "save_s is -5.0, no number from 0"),
+    ({"load_s": float("nan")}, "load_s is nan, no number from 0"),
+    ({"snapshot_s": -3.0}, "snapshot_s is -3.0, no number from 0"),
+    ({"read": 0.0}, "read is 0.0; it must be > 0"),
+]
+SIZES = ("one-shot", 9.0, 1.0, 1.0)
+SEQUENCES: list[tuple[Any, str]] = [
+    (
+        "x",
+        "whose sequence is 'x', none of Chains, Growing, Learned, Rotations, Differences, and has "
+        "no method controller",
+    ),
+    (Chains(()), "whose chains are (), not some saves for each of its schedules"),
+    (Chains(((),)), "whose chains are ((),), not some saves for each of its schedules"),
+    (Chains(((Save("moon"),),)), "with a save to 'moon', none of its tiers"),
+    (Growing(-5.0, 1.0, 0.1), "whose first_s is -5.0; it must be > 0"),
+    (Growing(5.0, -1.0, 0.1), "whose more_s is -1.0, no number from 0"),
+    (Learned(0.0, 1.0, 9.0), "whose mtbf_s is 0.0; it must be > 0"),
+    (Learned(9.0, 0.0, 9.0), "whose weight is 0.0; it must be > 0"),
+    (
+        Learned(9.0, 1.0, 9.0, Accepted(1.0, 0.0, partial=LOST._replace(source="moon"))),
+        "that answers a loss with a Recover whose source is 'moon', none of its tiers",
+    ),
+    (Rotations((), 4, 1.0), "whose rotations are (), no tuple of them"),
+    (
+        Rotations((Rotation(WHOLE, None),), 0, 1.0),
+        "whose sequence.servers is 0, no whole number from 1",
+    ),
+    (
+        Differences("x", 9.0, 1.0, 1.0, (0.0,), (0.0,)),  # type: ignore[arg-type]
+        "whose variant is 'x', none of intermittent, one-shot, consecutive",
+    ),
+    (
+        Differences(*SIZES, (0.0, 1.0), (0.0,)),  # type: ignore[arg-type]
+        "whose shares are at (0.0, 1.0), not one at each of some that ascend from 0",
+    ),
+    (
+        Differences(*SIZES, (0.0,), (-1.0,)),  # type: ignore[arg-type]
+        "whose shares is (-1.0,), no tuple of numbers from 0",
+    ),
+]
 PLANS = [
     (
         {"schedules": (*every(9.0), *every(5.0, Save(portion=0.5)))},
@@ -72,6 +130,38 @@ PLANS = [
     ({"schedules": (Schedule(5.0, None),)}, "with a save of None, no Save"),  # type: ignore[arg-type]
     ({"keep": 0}, "whose keep is 0, no whole number from 1"),
     ({"spares": -1}, "whose spares is -1, no whole number from 0"),
+    ({"tiers": (REMOTE, REMOTE)}, "with 2 tiers 'remote'; give each its own name"),
+    *(({"tiers": (Tier("remote", **tier),)}, f"with a tier whose {flaw}") for tier, flaw in TIERS),
+    ({"mirror": Mirror("moon", 1.0)}, "with a Mirror in 'moon', none of its tiers"),
+    ({"mirror": "x"}, "whose mirror is 'x', no Mirror"),
+    ({"mirror": Mirror("remote", 0.0)}, "whose step_s is 0.0; it must be > 0"),
+    ({"mirror": Mirror("remote", 1.0, -1)}, "whose mirror.behind is -1, no whole number from 0"),
+    ({"redundancy": Redundancy("x", 1, 1)}, "with a Redundancy in 'x', none of its tiers"),
+    (
+        {"redundancy": Redundancy("remote", 0, 1)},
+        "whose redundancy.data is 0, no whole number from 1",
+    ),
+    ({"verifies": Verification(0, 1.0)}, "whose verifies.every is 0, no whole number from 1"),
+    ({"verifies": Verification(1, -1.0)}, "whose takes_s is -1.0, no number from 0"),
+    *(({"sequence": sequence}, flaw) for sequence, flaw in SEQUENCES),
+    (
+        {"schedules": (Schedule(5.0, Save("near")), Schedule(9.0)), "tiers": NEAR}
+        | {"sequence": Growing(9.0, 1.0, 0.1)},
+        "with 2 schedules, where Growing is for one",
+    ),
+    (
+        {"recover": Answers((Case(LOST, ("node", "proces")), Case(ALL)))},  # type: ignore[arg-type]
+        "with a case whose severities are ('node', 'proces'), not of process, node, cluster",
+    ),
+    (
+        {"recover": Always(ALL._replace(healthy="near")), "tiers": NEAR},
+        "that answers a loss with a Recover whose healthy is 'near', a tier that its plan has no "
+        "schedule for",
+    ),
+    *(
+        ({"recover": Answers((Case(a, servers=(2, 9)), Case(ALL)))}, f"that answers a loss {flaw}")
+        for a, flaw in ANSWERS
+    ),
     *(({"schedules": every(9.0, save)}, f"with a save {flaw}") for save, flaw in SAVES),
     *(({"recover": lambda _, a=a: a}, f"that answers a loss {flaw}") for a, flaw in ANSWERS),
 ]
@@ -80,6 +170,12 @@ PLANS = [
 @pytest.mark.parametrize(("changes", "flaw"), PLANS)
 def test_plans_are_refused_in_words(changes: dict[str, Any], flaw: str) -> None:
     assert flaw_of(replace(SOUND, **changes), SERVER) == f"a plan {flaw}"
+
+
+def test_cases_that_leave_losses_of_no_server_to_the_last_are_sound() -> None:
+    cases = Answers((Case(LOST, servers=(1, 9)), Case(Recover("none"))))
+
+    assert flaw_of(replace(SOUND, recover=cases), SERVER) == ""
 
 
 def test_shards_are_made_anew_of_what_holds_them_and_where_some_are_lost() -> None:

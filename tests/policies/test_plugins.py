@@ -231,3 +231,11 @@ def test_no_other_policy_takes_the_name_of_a_shipped_system() -> None:
 
     with pytest.raises(ValueError, match="system 'full' is registered already, by Full"):
         registry.register(Full)
+
+
+def test_a_policy_without_a_name_is_not_registered() -> None:
+    class Nameless(Policy):
+        system: str = "nameless"
+
+    with pytest.raises(ValueError, match="Nameless: declare its name as system: Literal"):
+        registry.register(Nameless)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cprsim.batch import engine as batch
 from cprsim.batch.readiness import refusals
 from cprsim.contract import EmergencySave, Loss, Plan, ScheduledController
 from cprsim.contract.answering import answering
@@ -14,6 +15,7 @@ from cprsim.contract.expected import expected
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
+from cprsim.sim import engine as sim
 from cprsim.sim.engine import play
 from cprsim.testing import Recording
 from cprsim.trainer.support import LAB
@@ -51,6 +53,19 @@ def played(it: Scenario) -> tuple[Ledger, list[tuple[float, float]]]:
     seen = Recording()
     ledger = play(it, "it", 0, 0, seen)
     return ledger, [(span.start_s, span.end_s) for span in seen.spans if span.cause == "save"]
+
+
+@pytest.mark.parametrize("engine", [sim, batch])
+def test_a_scenario_without_plans_yet_is_played_alike(engine: Any) -> None:
+    law = {"distribution": "exponential", "mean": "200 s", "notice": CERTAIN}
+    it = scenario(law)
+    assert it.plan("it").on_notice is not None
+    new = it.model_copy()
+    assert not new.plans
+
+    found, expected = (engine.simulate(each, ["it"], [0, 1], 0) for each in (new, it))
+    assert found.tolist() == expected.tolist()
+    assert play(it.model_copy(), "it", 0, 0) == play(it, "it", 0, 0)
 
 
 def test_what_nobody_announces_costs_what_it_always_has(tmp_path):
