@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
+from cprsim.clusters.job_run import ENDED
 from cprsim.clusters.result import ClusterResult, by_node_hours
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import ClusterSpec
+from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.errors import ScenarioError
+from cprsim.policies.cpr import Cpr
 from cprsim.runs.runner import Progress
 from cprsim.runs.summaries import half_width
 
@@ -161,13 +165,19 @@ def _candidates(spec: ClusterSpec, given: ClusterResult) -> Iterator[tuple[str, 
 
 
 def _intervals(given: ClusterResult) -> dict[str, float]:
-    """Return the intervals of entries whose policies have one of their own, s."""
+    """Return the intervals of entries whose policies have one of their own, s.
+
+    One that follows from a target on lost samples is none: an interval would set that aside.
+    """
     found = dict[str, float]()
     for job in (run.job for run in given.played[0].jobs):
-        policy = job.scenario.policies[job.policy]
-        interval_s = job.scenario.plan(job.policy).interval_s
-        if "interval" in type(policy).model_fields and np.isfinite(interval_s):
-            found.setdefault(given.spec.jobs[job.entry].name, interval_s)
+        name, policy = given.spec.jobs[job.entry].name, job.scenario.policies[job.policy]
+        if name in found or (isinstance(policy, Cpr) and policy.interval is None):
+            continue
+        spans = [s for s in policy.settings(job.scenario.context) if isinstance(s, DurationSpan)]
+        for span in spans:
+            if span.key == "interval" and span.start_s < span.most_s:
+                found[name] = span.start_s
     return found
 
 
@@ -188,17 +198,24 @@ def _scaled(
 def _settings(
     results: Mapping[str, ClusterResult], values: Mapping[str, _Values]
 ) -> tuple[Setting, ...]:
-    """Return settings in order of their cost, of the jobs that ended under all of them."""
-    tables = {
-        words: result.ended.set_index(["replication", "job"], drop=False)
-        for words, result in results.items()
-    }
-    common = set.intersection(*(set(table.index) for table in tables.values()))
-    if not common:
-        raise ScenarioError("no job ends under all settings that are tried; give a later until")
+    """Return settings in order of their cost, of the jobs that end as given.
+
+    A job that does not end under another setting counts with its overhead so far.
+    """
+    counted = results[AS_GIVEN].jobs["state"] == ENDED
+    if not counted.any():
+        raise ScenarioError("no job ends; give a later until")
     found = []
-    for words, table in tables.items():
-        own = table.loc[sorted(common)]
-        costs = by_node_hours(own, overhead_retrained(own["overhead"], own["updates_lost"]))
+    for words, result in results.items():
+        cost = overhead_retrained(result.jobs["overhead"], result.jobs["updates_lost"])
+        cost = cost.fillna(_so_far(result))
+        costs = by_node_hours(result.jobs[counted], cost[counted])
         found.append(Setting(words, values[words], costs))
     return tuple(sorted(found, key=lambda each: each.mean))
+
+
+def _so_far(result: ClusterResult) -> pd.Series:
+    """Return the overhead of each job at the end of the simulation, a share of its useful time."""
+    runs = [job for played in result.played for job in played.jobs]
+    had_s = [sum(to_s - from_s for from_s, to_s in job.had) for job in runs]
+    return pd.Series(had_s) / result.jobs["useful_s"] - result.jobs["progress"]

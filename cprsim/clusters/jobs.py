@@ -160,6 +160,14 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
     if nodes == 1 or not cluster.trainers:
         servers, trainers = nodes, 0
     factor = nodes / own
+    model = tables.get("model", {})
+    if "preset" in model and nodes != own:
+        raise ScenarioError(
+            f"model.preset: its size is fixed, and the job has {nodes} nodes in place of {own}; "
+            "give model.embedding, optimizer and dense as sizes, or [[model.tables]]"
+        )
+    for each in model.get("tables", ()):
+        each["rows"] = max(1, round(each["rows"] * factor))
     tables["cluster"] |= {"parameter_servers": servers, "trainers": trainers}
     for section, key in _GROWS:
         value = getattr(getattr(template, section), key, None)
@@ -169,13 +177,24 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
     failures, table = template.failures, tables["failures"]
     if failures.per == "job" and failures.mean_s is not None:
         table["mean"] = f"{failures.mean_s / factor!r} s"
-    hits, most = table.pop("hits", {}), {"parameter_servers": servers, "trainers": trainers}
-    kept = {kind: min(hits[kind], most[kind]) for kind in most if hits.get(kind) and most[kind]}
-    if len(kept) > 1 and "weights" in hits:
-        kept["weights"] = hits["weights"]
-    if kept:
-        table["hits"] = kept
+    if failures.per == "job" and failures.durations_s is not None:
+        table["durations"] = [f"{each / factor!r} s" for each in failures.durations_s]
+    for each in (table, *table.get("causes", ())):
+        if "hits" in each:
+            each["hits"] = _hits(each["hits"], servers, trainers)
     return tables
+
+
+def _hits(hits: dict[str, Any], servers: int, trainers: int) -> dict[str, Any]:
+    """Return a table of hits with no more nodes of a kind than there are; shares stay."""
+    kept: dict[str, Any] = {}
+    for kind, most in (("parameter_servers", servers), ("trainers", trainers)):
+        value = hits.get(kind)
+        if value and most:
+            kept[kind] = min(value, most) if isinstance(value, int) else value
+    if trainers and "weights" in hits:
+        kept["weights"] = hits["weights"]
+    return kept
 
 
 def _trace(trace: JobTrace) -> pd.DataFrame:
@@ -194,6 +213,8 @@ def _trace(trace: JobTrace) -> pd.DataFrame:
                 f"{path}: has no column {column!r}; give trace.{key}, one of "
                 f"{', '.join(map(str, table))}"
             )
+    if table.empty:
+        raise ScenarioError(f"{path}: has no row below its header; give a table with jobs")
     at_s = _instants(table[trace.arrives], str(path))
     first_s = at_s.min()
     if trace.start is not None:

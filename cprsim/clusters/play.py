@@ -159,7 +159,8 @@ class _Playing:
         played = timeline if self._has_domains else own
         draws = ScenarioDraws(job.scenario, self.seed).of_run(number, played)
         if self._has_domains:
-            _wait_for_domains(timeline, draws, job.scenario.cost_model.reschedule_mean_s)
+            mean_s = job.scenario.cost_model.reschedule_mean_s
+            _wait_for_domains(timeline, draws, mean_s, job.scenario.costs.detect_s)
         player.begin(draws, run.watch)
         if self._outages is not None:
             away, start_s = self._outages, env.now
@@ -265,10 +266,16 @@ def _wake(env: simpy.Environment, run: JobRun) -> None:
         process.interrupt()
 
 
-def _wait_for_domains(timeline: JobTimeline, draws: RunDraws, mean_s: float) -> None:
-    """Let machines be away after the failure of a rack or pod until that is back."""
+def _wait_for_domains(
+    timeline: JobTimeline, draws: RunDraws, mean_s: float, detect_s: float
+) -> None:
+    """Let machines be away after the failure of a rack or pod until that is back.
+
+    It is noticed after `detect_s`: it has none of the job's causes.
+    """
     own, numbers = draws.row, draws.numbers
     delays, has_delays, repairs = own.delays, own.delay_count > 0, own.repairs
+    detections = own.detections
 
     def delay_s(failure: int) -> float:
         if timeline.last is not None:
@@ -280,7 +287,13 @@ def _wait_for_domains(timeline: JobTimeline, draws: RunDraws, mean_s: float) -> 
         found: float = AS_ALL_S if timeline.last is not None else numbers[repairs + failure]
         return found
 
+    def detection_s(failure: int) -> float:
+        found: float = detect_s if timeline.last is not None else numbers[detections + failure]
+        return found
+
     draws.put(delays=numbers.add(delay_s), delay_count=MANY)
+    if detections != NONE:
+        draws.put(detections=numbers.add(detection_s))
     if repairs != NONE:
         draws.put(repairs=numbers.add(repair_s))
 

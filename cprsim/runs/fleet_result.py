@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
-from cprsim.errors import RunError
+from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import ReplicationTable
 from cprsim.runs.engines import Engine
 from cprsim.runs.fleet import Fleet, dotted
@@ -141,6 +141,11 @@ class FleetResult(Result):
             {"policy": name, **row} for name in self.plans for row in at_percentiles(self.of(name))
         ]
         return pd.DataFrame(rows)
+
+    @property
+    def causes(self) -> pd.DataFrame:
+        """Raise `UsageError`: causes are watched in runs of one job."""
+        raise UsageError("causes are of one job, and this is a fleet; run one of its jobs")
 
     def figure(self, name: str = "fleet-breakdown") -> "Figure":
         """A picture of the result.

@@ -8,6 +8,7 @@ import numpy as np
 from cprsim.errors import UsageError
 from cprsim.failures.hits import Hit
 from cprsim.runs.by_cause import watched
+from cprsim.runs.fleet_result import FleetResult
 from cprsim.runs.result import Result
 from cprsim.sim.engine import play
 from cprsim.sim.observer import BackgroundTask, Observer
@@ -92,11 +93,13 @@ def restarts(result: Result, most: int) -> dict[str, Restarts]:
     Raises
     ------
     UsageError
-        If `most` is negative.
+        If `most` is negative, and for a fleet.
     """
     from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
 
     check_most(most)
+    if isinstance(result, FleetResult):
+        raise UsageError("restarts are of one job, and this is a fleet; run one of its jobs")
     found = {}
     for name in result.plans:
         failures = result.kept.values(name, "failures")

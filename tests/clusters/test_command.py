@@ -19,6 +19,7 @@ CLUSTER = {
 def _file(folder, **changes):
     (folder / "job.toml").write_text(tomli_w.dumps(JOB))
     (folder / "bad.csv").write_text("timestamp,duration,num_gpus\n0,60,many\n0,inf,1\n")
+    (folder / "empty.csv").write_text("timestamp,duration,num_gpus\n")
     (folder / "broken.toml").write_text('[policies.full]\nsystem = "full"\n')
     path = folder / "cluster.toml"
     path.write_text(tomli_w.dumps(CLUSTER | changes))
@@ -95,6 +96,7 @@ MISTAKES = [
     ({"jobs": [TRACED | {"trace": {"file": "job.toml"}}]}, "job.toml: has no column 'timestamp'"),
     ({"jobs": [TRACED | {"count": 2, "trace": {"file": "bad.csv"}}]}, "count: the trace has them"),
     ({"jobs": [TRACED | {"trace": {"file": "bad.csv"}}]}, "line 3, duration: 'inf' is not"),
+    ({"jobs": [TRACED | {"trace": {"file": "empty.csv"}}]}, "empty.csv: has no row"),
     (
         {"jobs": [TRACED | {"trace": {"file": "bad.csv", "arrives": "num_gpus"}}]},
         "line 2, num_gpus: 'many' is not a number",

@@ -63,6 +63,18 @@ def test_a_job_waits_for_its_rack_and_for_the_repairs_of_its_own_causes(tmp_path
     assert told(found, "reschedule") == [pytest.approx(HOUR + (failures - 1) * HOUR / 3)]
 
 
+def test_a_rack_is_noticed_as_the_job_says_not_as_its_causes_do(tmp_path):
+    cause = {"name": "any", "share": 1.0, "detect": "10 min"}
+    own = {"distribution": "deterministic", "mean": "3 h", "ages": "new", "causes": [cause]}
+    events = [{"at": "1 h", "lasts": "1 h", "rack": 0}]
+    changes = {"failures": own, "costs.detect": "5 s"}
+    spec = cluster_of(tmp_path, [{"set": changes}], failures={"events": events})
+    found = played(spec)
+    (failures,) = told(found, "failures")
+    assert failures > 1
+    assert told(found, "detect") == [pytest.approx(5 + (failures - 1) * 600)]
+
+
 def test_racks_and_pods_fail_as_poisson_processes(tmp_path):
     spec = cluster_of(
         tmp_path,

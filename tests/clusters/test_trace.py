@@ -7,6 +7,7 @@ import pytest
 from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import load_cluster
+from cprsim.errors import ScenarioError
 from tests.clusters.given import cluster_of
 
 PHILLY = Path(__file__).parents[3] / "shared" / "data" / "philly_jobs" / "philly.csv.xz"
@@ -34,6 +35,53 @@ def test_a_job_of_another_size_keeps_the_proportions_of_its_scenario(tmp_path):
     assert scenario.model is not None
     assert scenario.model.embedding == pytest.approx(0.6e12)
     assert scenario.failure_model.mtbf_s == pytest.approx(40 * 3600)
+
+
+def _sized(folder, nodes, changes):
+    """A job of a scenario with 8 servers and 8 trainers, on other nodes."""
+    own = {"cluster.parameter_servers": 8, "cluster.trainers": 8} | changes
+    (job,) = jobs_of(cluster_of(folder, [{"nodes": nodes, "set": own}]))
+    return job.scenario
+
+
+def test_rows_of_tables_and_durations_of_a_law_change_in_proportion(tmp_path):
+    tables = [{"rows": 1000, "dim": 16}, {"rows": 3, "dim": 16}]
+    law = {"distribution": "empirical", "durations": ["1 h", "3 h"]}
+    for nodes, rows, mtbf_h in ((64, [4000, 12], 0.5), (1, [62, 1], 32.0)):
+        scenario = _sized(tmp_path, nodes, {"model": {"tables": tables}, "failures": law})
+        assert [each.rows for each in scenario.model.tables] == rows
+        assert scenario.failure_model.mtbf_s == pytest.approx(mtbf_h * 3600)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "hits", "mean_hit"),
+    [
+        (32, {"weights": {"parameter_servers": 1, "trainers": 3}}, (0.25, 0.75)),
+        (1, {"weights": {"parameter_servers": 1, "trainers": 3}}, (1, 0)),
+        (
+            32,
+            {"parameter_servers": 2, "weights": {"parameter_servers": 1, "trainers": 1}},
+            (1, 0.5),
+        ),
+        (32, {"parameter_servers": "50%"}, (8, 0)),
+        (4, {"parameter_servers": 4, "trainers": 1}, (2, 1)),
+        (4, {"parameter_servers": 0, "trainers": 3}, (0, 2)),
+    ],
+)
+@pytest.mark.parametrize("of_a_cause", [False, True])
+def test_who_fails_stays_as_far_as_there_are_nodes(tmp_path, nodes, hits, mean_hit, of_a_cause):
+    cause = {"name": "any", "share": 1.0, "hits": hits}
+    law = {"distribution": "exponential", "mean": "12 h"}
+    law |= {"causes": [cause]} if of_a_cause else {"hits": hits}
+    found = _sized(tmp_path, nodes, {"failures": law}).failure_model.mean_hit
+    assert (found.servers, found.trainers) == mean_hit
+
+
+def test_a_preset_fits_the_nodes_of_its_scenario_alone(tmp_path):
+    model = {"model": {"preset": "criteo-kaggle"}}
+    assert _sized(tmp_path, 16, model).model.preset == "criteo-kaggle"
+    with pytest.raises(ScenarioError, match="32 nodes in place of 16"):
+        _sized(tmp_path, 32, model)
 
 
 @pytest.mark.slow

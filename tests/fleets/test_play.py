@@ -15,6 +15,7 @@ from cprsim.figures import draw
 from cprsim.report.tables import fleet_notes, fleet_table
 from cprsim.runs.fleet import Fleet
 from cprsim.runs.fleet_play import run_fleet
+from cprsim.runs.restarts import restarts
 from cprsim.runs.vocabulary import vocabulary
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.figures.reading import boxes_apart, rendered
@@ -202,6 +203,13 @@ def test_the_table_has_a_row_or_a_column_a_policy(result, width):
         for share in (row["overhead"], row["machine_overhead"], row["overhead_p99"], row["save"]):
             assert f"{100 * share:.2f}"[:4] in shown
         assert f"{row['given_back_s'] / 3600:,.0f}" in shown
+
+
+def test_what_is_watched_of_one_job_is_refused(result):
+    with pytest.raises(UsageError, match="causes are of one job"):
+        _ = result.causes
+    with pytest.raises(UsageError, match="restarts are of one job"):
+        restarts(result, 3)
 
 
 @pytest.mark.slow
