@@ -6,11 +6,12 @@ Importing it loads neither torch nor simpy; the planning code is loaded at the f
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cprsim.errors import UsageError
+from cprsim.errors import PlanError, UsageError
 
 if TYPE_CHECKING:
     from cprsim.contract import Clock, Controller, Loss, Plan, Recover, Save
@@ -178,7 +179,8 @@ class Decider:
         if self._given is None:
             costs = zip(self._costs(), self._costs_s, strict=True)
             if any(abs(new - old) > _MOVES * old for new, old in costs):
-                self._plan(step)  # the interval would be another one
+                with suppress(PlanError):  # no such plan, and the one before does
+                    self._plan(step)  # the interval would be another one
 
     def lost(self, loss: "Loss | None" = None) -> "Recover":
         """Return what is to be done about a failure: who returns to which checkpoint.
@@ -260,11 +262,16 @@ class Decider:
         return self._known.save_s, self.learned.mtbf_s(parse_duration(self._mtbf))
 
     def _plan(self, step: int) -> None:
-        """Plan again, from this step on where costs are measured."""
+        """Plan again, from this step on where costs are measured.
+
+        Where it raises, the plan before is as it was.
+        """
         from cprsim.scenario import scenario_of  # noqa: PLC0415
 
         if self._given is None:
-            scenario, self._origin = self._measured(), step
+            costs_s = self._costs()
+            scenario = self._measured(*costs_s)
+            self._costs_s, self._origin = costs_s, step
         else:
             scenario = scenario_of(self._given)
             scenario = _with_system(scenario, self.policy)
@@ -272,12 +279,18 @@ class Decider:
         self._useful_s = scenario.job.useful_time_s
         self._controller, self._until_s = self.plan.start(), 0.0
 
-    def _measured(self) -> "Scenario":
-        """The job as it was measured; until a save was, it takes as long as a step."""
+    def _measured(self, save_s: float, mtbf_s: float) -> "Scenario":
+        """The job as it was measured; until a save was, it takes as long as a step.
+
+        Of a save in the background that is its snapshot, and no more is known of it.
+        """
+        from cprsim.contract.registry import policy_class  # noqa: PLC0415
         from cprsim.scenario import Scenario  # noqa: PLC0415
 
         step_s = max(self.learned.step_s, 1e-6)
-        save_s, mtbf_s = self._costs_s = self._costs()
+        kind, keys = policy_class(self.policy), self._keys
+        if kind is not None and "snapshot_s" in kind.model_fields and not keys.get("blocking"):
+            keys = {"snapshot": _time(save_s or step_s)} | keys
         left = max(self._steps - self._step, 1)
         return Scenario(
             job={"useful_time": _time(left * step_s)},
@@ -289,7 +302,7 @@ class Decider:
                 "detect": "0 s",
             },
             failures={"distribution": "exponential", "mean": _time(mtbf_s)},
-            policies={self.policy: {"system": self.policy, **self._keys}},
+            policies={self.policy: {"system": self.policy, **keys}},
         )
 
     def _now(self, step: int) -> "Clock":

@@ -12,7 +12,7 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss
-from cprsim.errors import ScenarioError, UsageError
+from cprsim.errors import PlanError, ScenarioError, UsageError
 from cprsim.hooks.decider import Decider, LearnedCosts
 from tools.paths import DOCS
 
@@ -117,6 +117,46 @@ def test_costs_are_measured_where_nothing_says_them() -> None:
     assert saved[-1] - saved[-2] == pytest.approx(loop.decider.interval_s, abs=1)
     # Before a save was timed, one was taken to last as long as a step.
     assert saved[0] == pytest.approx(20 + math.sqrt(2 * 86400.0), abs=2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "keys", "cost_s"),
+    [
+        ("async", {}, 0.05),
+        ("async", {"snapshot": "1 s"}, 1.0),
+        ("partial-experts", {"experts": 4}, 0.05),
+        # One expert of 4, and the rest: 0.86 / 4 + 0.14 of a checkpoint.
+        ("partial-experts", {"experts": 4, "blocking": True}, 0.05 * 0.355),
+    ],
+)
+def test_the_snapshot_of_a_save_in_the_background_is_measured(
+    policy: str, keys: dict[str, object], cost_s: float
+) -> None:
+    """Training stalls for 50 ms at a save, in a job of 10 d."""
+    loop = Loop(864_000, save_s=0.05, policy=policy, keys=keys)
+    loop.run(1_000)
+
+    assert len(loop.saved) > 1
+    assert loop.decider.interval_s == pytest.approx(math.sqrt(2 * cost_s * 86400.0), rel=0.06)
+
+
+def test_a_plan_that_can_not_be_made_leaves_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = Loop(10**6)
+    loop.run(100)
+    plan = loop.decider.plan
+
+    def fails(*_: object, **__: object) -> None:
+        raise PlanError("too many saves")
+
+    monkeypatch.setattr(cprsim.scenario, "Scenario", fails)
+    saved = loop.run(1_000)
+    assert loop.decider.plan is plan
+    assert len(saved) > 1
+    monkeypatch.undo()
+    loop.run(saved[-1] + 500)  # the next save plans again
+    assert loop.decider.interval_s > 2_000
 
 
 def test_failures_make_saves_more_frequent() -> None:

@@ -3,19 +3,21 @@
 import random
 import threading
 from types import ModuleType
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
 import cprsim
+from cprsim.contract.plan import Variant
 from cprsim.errors import UsageError
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, merge_deltas
 from cprsim.trainer import merge as merger
 from cprsim.trainer.store import store
 from cprsim.trainer.store.files import read_chain
 from cprsim.trainer.store.store import checkpoints_in
-from tests.trainer.loops import BATCH, STEPS, Loop, clean, hooked, scenario
+from tests.trainer.loops import BATCH, POLICIES, STEPS, Loop, clean, hooked, scenario
 from tools.pages.walkthroughs import code
 from tools.paths import DOCS
 
@@ -76,6 +78,42 @@ def test_the_trainer_builds_on_what_a_merger_has_made(tmp_path, capsys):
     again.hooks.restore()
     again.train(settle=True)
     assert again.digest() == clean()
+
+
+OF_CHECK_N_RUN = KEYS | {"system": "check-n-run", "bits": 32}
+
+
+@pytest.mark.usefixtures("long")
+@pytest.mark.parametrize(
+    "keys",
+    [
+        KEYS,
+        *(OF_CHECK_N_RUN | {"variant": each} for each in get_args(Variant)),
+        POLICIES["cpr-mfu"],
+    ],
+    ids=lambda keys: keys.get("variant", keys["system"]),
+)
+def test_bases_of_a_merger_do_not_pile_up(keys, tmp_path):
+    """And they change nothing of what is stored; one merger is killed before its manifest."""
+    loops = [
+        hooked("p", tmp_path / name, scenario=scenario(p=keys)) for name in ("alone", "merged")
+    ]
+    for each in loops:
+        each.hooks.restore()
+    merged = 0
+    for end in range(3, STEPS, 3):
+        for each in loops:
+            each.train(end, settle=True)
+        merged += merge_deltas(tmp_path / "merged")
+        for folder in (tmp_path / "merged").glob("rows-0-*"):
+            # In use, of another base, and to be used by the next save.
+            assert len([*folder.glob("*m.npys")]) <= 3
+            if end == 6:
+                (folder / f"{newest(folder).serial:08d}m.json").unlink(missing_ok=True)
+            alone = tmp_path / "alone" / folder.name
+            both = [read_chain(each, newest(each).files)[0] for each in (alone, folder)]
+            assert all(map(np.array_equal, *both))
+    assert merged > 5
 
 
 def test_a_merger_leaves_a_spoilt_chain_alone(tmp_path):

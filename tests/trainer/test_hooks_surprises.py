@@ -1,7 +1,10 @@
 """What would surprise silently: it is said at the start, or counted as what it is."""
 
 import shutil
+import signal
+import time
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -126,3 +129,34 @@ def test_failures_that_other_processes_know_of_are_counted(tmp_path):
     job.its[0].hooks._saves.counts["failures"] = 0
     job.on_failure(0)
     assert job.do(lambda it: it.hooks.job_summary().failures) == [3, 3]
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+@pytest.mark.parametrize("file", [1, 2])
+def test_an_interrupt_as_a_save_begins_leaves_no_writer_alone(policy, file, tmp_path, monkeypatch):
+    """Ctrl-C as one of its files is handed to a writer; then all is saved."""
+    given = {"scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
+    loop = loops.begun(policy, tmp_path, 9, **given)
+    submit, files = ThreadPoolExecutor.submit, []
+
+    def interrupted(self, write, *args):
+        def slow():
+            time.sleep(0.1)
+            return write(*args)
+
+        files.append(submit(self, slow))
+        if len(files) == file:
+            signal.raise_signal(signal.SIGINT)
+        return files[-1]
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        loop.train()
+    assert loop.hooks.save_now()
+    assert loop.hooks.settle()
+    assert all(each.done() for each in files)
+    monkeypatch.undo()
+
+    again = loops.hooked(policy, tmp_path, Loop(seed=1), **given)
+    assert again.hooks.restore() == loop.hooks.step
+    assert again.digest() == loop.digest()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cprsim.basics.interrupts import held_back
 from cprsim.basics.units import format_bytes
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.errors import RunError, UsageError
@@ -123,12 +124,10 @@ class Saves:
             job.watch.switch("save")
         if not save.blocking:
             job.watch.switch("stall")
-        self._under_way = self._begun(save)
-        stored = True
-        if save.blocking:
-            stored = self.settle()
-        else:
-            job.controller.tell(Saved(job.clock, save, stored=False))
+        copied = self._copied(save)
+        with held_back():  # else there might be writers that the next save does not wait for
+            self._begin(copied)
+        stored = self.settle() if save.blocking else True
         job.watch.switch("train")
         return stored
 
@@ -188,9 +187,9 @@ class Saves:
         else:
             self._failed(under_way, error)
 
-    def _begun(self, save: Save) -> _UnderWay:
-        """Begin to write a snapshot; an error shows when the save is settled."""
-        job, state = self._job, self._state
+    def _copied(self, save: Save) -> _UnderWay:
+        """Take the snapshot; an error shows when the save is settled."""
+        job = self._job
         first = min(self._checkpoints.steps, default=0)
         usable = job.usable.with_save(job.step, save.portion, job.trained_s, first)
         found = _UnderWay(job.step, save, usable, time.monotonic())
@@ -199,15 +198,28 @@ class Saves:
         known["counts"]["saves"] += 1  # this one, once it is there to be returned to
         del job.watch.spans[:-1]  # a loop has no use for them, and it may be a long one
         try:
-            # Until all processes have it, the job may have to return to the last that they have.
-            returns_to = {self.everywhere, job.usable.last.step}
-            found.snapshot = state.snapshot(job.step, save, min(returns_to), known)
-            if not save.blocking:  # what is used from now on is in the next
-                state.saved(found.snapshot, sure=False)
-            state.write(job.step, found.snapshot, returns_to)
+            found.snapshot = self._state.snapshot(job.step, save, min(self._returns_to), known)
         except Exception as error:  # known once all processes have come so far
             found.snapshot.fail(error)
         return found
+
+    def _begin(self, copied: _UnderWay) -> None:
+        """Begin to write a snapshot, unless that has failed."""
+        self._under_way, save, snapshot = copied, copied.save, copied.snapshot
+        if not snapshot.files:
+            try:
+                if not save.blocking:  # what is used from now on is in the next
+                    self._state.saved(snapshot, sure=False)
+                self._state.write(copied.step, snapshot, self._returns_to)
+            except Exception as error:
+                snapshot.fail(error)
+        if not save.blocking:
+            self._job.controller.tell(Saved(self._job.clock, save, stored=False))
+
+    @property
+    def _returns_to(self) -> set[int]:
+        """Steps that the job may have to return to until all processes have the next save."""
+        return {self.everywhere, self._job.usable.last.step}
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job, snapshot = self._job, under_way.snapshot

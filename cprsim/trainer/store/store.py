@@ -148,9 +148,10 @@ class CheckpointStore:
         if since is not None and ids is not None:
             usable = min(returns_to)
             chain = next(each.files for each in self._checkpoints if each.step <= usable)
-            chain = chain[:1] if since == "baseline" else self._shortened(chain)
+            shortened = self._shortened(chain)  # which notes what a merger has left, to be removed
+            chain = chain[:1] if since == "baseline" else shortened
         elif ids is not None:
-            chain = self._checkpoints[0].files
+            chain = self._shortened(self._checkpoints[0].files)
         serial = self._next_serial()
         file = self._write_rows(serial, arrays if ids is None else (ids.astype(np.uint32), *arrays))
         checkpoint = Manifest(serial, step, (*chain, file))
@@ -167,11 +168,12 @@ class CheckpointStore:
     def _shortened(self, chain: tuple[File, ...]) -> tuple[File, ...]:
         """The chain on the last base that a merger has made of its first files, if there is one."""
         merged = [name for name in _names_in(self.folder) if name.merged and not name.partial]
-        for name in sorted(merged, reverse=True):
-            if name.kind != "json":
-                continue
-            # Both go with the older checkpoints, unless the base is used from now on.
-            self._names |= {name, name._replace(kind="npys")}
+        manifests = sorted((name for name in merged if name.kind == "json"), reverse=True)
+        # All go with the older checkpoints, unless the base is used from now on. A base newer than
+        # they may still get its manifest; one that is older, of a merger that was killed, does not.
+        newest = max((name.serial for name in manifests), default=-1)
+        self._names.update(name for name in merged if name.serial <= newest)
+        for name in manifests:
             with suppress(SpoiltError, OSError):
                 # Its base, and the delta up to which that has all of a chain.
                 base, *last = read_manifest(self.folder, name).files
