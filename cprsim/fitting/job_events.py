@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final, NamedTuple
@@ -303,6 +303,8 @@ def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
             [Progress(e.at_s, e.step) for e in own if e.kind == kind and e.step >= 0]
             for kind in ("saved", "loaded")
         )
+        # A save of many nodes, or with an event of its start, is done with its last event.
+        saves = [last for _, (*_, last) in groupby(saves, key=lambda each: each.step)]
         started_s, until_s = own[0].at_s, events[min(after, len(events) - 1)].at_s
         reached_s = max([started_s, *(each.at_s for each in (*saves, *loads))])
         stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]

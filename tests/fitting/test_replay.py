@@ -172,6 +172,29 @@ def test_a_time_may_be_written_in_many_ways(
 
 
 @pytest.mark.parametrize(
+    "more",
+    [
+        lambda save: [{**save, "timestamp": save["timestamp"] - place / 1e3} for place in range(4)],
+        lambda save: [
+            {**save, "event_type": "checkpoint_save_started", "timestamp": save["timestamp"] - 1.5},
+            {**save, "event_type": "checkpoint_save_finished"},
+        ],
+    ],
+    ids=["of each node", "start and end"],
+)
+def test_several_events_of_a_save_are_one_save(
+    more: Callable[[dict[str, Any]], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    written = Written([(3, 40.0, 200.0), (2, 20.0, 90.0), (0, 5.0, 30.0), (4, 1.0, 0.0)])
+    told = read_events(written.write(tmp_path / "one.log"), STEP_S)
+    events, written.events = written.events, []
+    for each in events:
+        written.events += more(each) if each["event_type"] == "checkpoint_saved" else [each]
+    found = read_events(written.write(tmp_path / "more.log"), STEP_S)
+    assert found.attempts == told.attempts
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "has no event of a start"),
