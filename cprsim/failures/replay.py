@@ -84,6 +84,11 @@ class TraceReplay(Process):
         return AbsoluteTimeline(self._times_s, self._hits)
 
     @property
+    def begins_s(self) -> float:
+        """When its first failure is, s of the job."""
+        return self._times_s[0]
+
+    @property
     def ends_s(self) -> float:
         """When its last failure is, s of the job."""
         return self._times_s[-1]

@@ -1,8 +1,8 @@
 """Event logs of jobs: where their time went, and the same interruptions as a scenario.
 
 A line of JSON an event, as goodput libraries write them: `event_type` (or `event`), `timestamp`
-(or `time`; a date or seconds) and, of loads and saves, `step`; others are named by what they hold:
-start, load or restore, save, fail or crash, end or terminate.
+(or `time`; a date or a number, as in logs of failures) and, of loads and saves, `step`; others are
+named by what they hold: start, load or restore, save, fail or crash, end or terminate.
 """
 
 import json
@@ -11,8 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final, NamedTuple
@@ -20,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from cprsim.basics.tabular import LogPath, lines
 from cprsim.basics.units import SECONDS, format_duration, format_exact
 from cprsim.errors import LogError, ScenarioError, UsageError
+from cprsim.failures.logs.clock import NUMBER, microseconds, unit_of
 from cprsim.scenario import Scenario
 
 #: The file of interruptions that goes with a scenario.
@@ -197,11 +197,9 @@ def read_events(path: LogPath, step_s: float | None = None) -> JobEvents:
     a log that is no such, or that holds fewer than two saves.
     """
     name = os.fspath(path)
-    events = sorted(_events(name), key=lambda each: each.at_s)
+    events = _events(name)
     if not any(each.kind == "started" for each in events):
         raise LogError(f"{name}: has no event of a start (event_type = job_started)")
-    first_s = events[0].at_s
-    events = [each._replace(at_s=each.at_s - first_s) for each in events]
     nodes = len({each.node for each in events if each.node})
     attempts = tuple(_attempts(events))
     paces = [each.at_s / each.step for each in save_to_save(attempts) if each.step > 0]
@@ -222,14 +220,16 @@ def is_events(path: LogPath) -> bool:
     return _named(_parsed(first) or {}, _KINDS) is not None
 
 
-def _events(path: str) -> Iterator[_Event]:
+def _events(path: str) -> list[_Event]:
+    """Return the events of a log in order, at seconds since the first."""
+    found, first_told = list[_Event](), ""
     for number, line in enumerate(lines(path), 1):
         if not line.strip():
             continue
-        found = _parsed(line)
-        if found is None:
+        event = _parsed(line)
+        if event is None:
             raise LogError(f"{path}, line {number}: is no event in JSON")
-        kind, at = _named(found, _KINDS), _named(found, _TIMES)
+        kind, at = _named(event, _KINDS), _named(event, _TIMES)
         if kind is None or at is None:
             raise LogError(f"{path}, line {number}: has no event_type, or no timestamp")
         said = str(kind).lower()
@@ -237,11 +237,18 @@ def _events(path: str) -> Iterator[_Event]:
         if not known:
             continue
         try:
-            step = float(found.get("step", math.nan))
-        except (TypeError, ValueError):
-            step = math.nan
-        node = found.get("node_rank", found.get("node", ""))
-        yield _Event(_seconds(at, path, number), known, step, str(node))
+            when, told = _instant(at)
+        except (ValueError, OverflowError):
+            raise LogError(f"{path}, line {number}: {at!r} is no date and no number") from None
+        first_told = first_told or told
+        if told != first_told:
+            raise LogError(
+                f"{path}, line {number}: {at!r} is {told}, but the first time is {first_told}; "
+                "write all alike"
+            )
+        node = event.get("node_rank", event.get("node", ""))
+        found.append(_Event(when, known, _step(event), str(node)))
+    return _from_the_first(path, sorted(found, key=lambda each: each.at_s), first_told == NUMBER)
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -256,13 +263,30 @@ def _named(found: dict[str, Any], names: Sequence[str]) -> Any:
     return next((found[name] for name in names if name in found), None)
 
 
-def _seconds(at: Any, path: str, number: int) -> float:
+def _instant(at: Any) -> tuple[float, str]:
+    """Return a number as it is, or whole microseconds since 1970 of a date; and which it is."""
     if isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
-        return float(at)
+        return float(at), NUMBER
+    return microseconds(str(at))
+
+
+def _step(event: dict[str, Any]) -> float:
     try:
-        return datetime.fromisoformat(str(at)).timestamp()
-    except ValueError:
-        raise LogError(f"{path}, line {number}: {at!r} is no date and no number") from None
+        return float(event.get("step", math.nan))
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _from_the_first(path: str, events: list[_Event], are_numbers: bool) -> list[_Event]:
+    """Return events in seconds since the first; the size of numbers shows their unit."""
+    a_second = 1e6
+    if events and are_numbers:
+        try:
+            a_second = unit_of(events[0].at_s, events[-1].at_s).a_second
+        except LogError as error:
+            mixed, _, _ = str(error).partition(";")  # whose way out is an option of cprsim fit
+            raise LogError(f"{path}: {mixed}; write all as seconds, or as dates") from None
+    return [each._replace(at_s=(each.at_s - events[0].at_s) / a_second) for each in events]
 
 
 def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
@@ -279,6 +303,8 @@ def _attempts(events: Sequence[_Event]) -> Iterator[Attempt]:
             [Progress(e.at_s, e.step) for e in own if e.kind == kind and e.step >= 0]
             for kind in ("saved", "loaded")
         )
+        # A save of many nodes, or with an event of its start, is done with its last event.
+        saves = [last for _, (*_, last) in groupby(saves, key=lambda each: each.step)]
         started_s, until_s = own[0].at_s, events[min(after, len(events) - 1)].at_s
         reached_s = max([started_s, *(each.at_s for each in (*saves, *loads))])
         stops = [e.at_s for e in own if e.kind in ("failed", "ended") and e.at_s >= reached_s]

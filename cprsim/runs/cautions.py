@@ -88,6 +88,12 @@ def of_log(scenario: Scenario) -> Iterator[str]:
             f"Its last failure is {format_duration(replayed.ends_s)} after its start, and the job "
             f"trains for {format_duration(useful_s)}: after it nothing fails."
         )
+    if replayed.begins_s > useful_s:
+        yield (
+            f"Its first failure is {format_duration(replayed.begins_s)} after its start, and the "
+            f"job trains for {format_duration(useful_s)}: before it nothing fails. To start with "
+            'it, set failures.window = "0:1", as cprsim fit --toml does.'
+        )
 
 
 def not_given(scenario: Scenario) -> list[str]:

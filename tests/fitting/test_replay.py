@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +27,24 @@ from cprsim.fitting.job_events import (
 from tests.survival.cases import SHARED
 
 REAL = SHARED / "goodput_job_log" / "event_log.log.gz"
+#: 2:56 on 9 March 2025, an hour that New York's clocks skip.
+SPRING_S = 1_741_488_960.0
 START_S, WARM_UP_S, STEP_S, EVERY = 100.0, 30.0, 2.0, 50
 
 
 class Written:
     """A log whose truth is known: attempts of so many saves, cut so long after the last of them."""
 
-    def __init__(self, attempts: list[tuple[int, float, float]], save_s: float = 3.0) -> None:
+    def __init__(
+        self,
+        attempts: list[tuple[int, float, float]],
+        save_s: float = 3.0,
+        starts_s: float = 1_700_000_000.0,
+    ) -> None:
         self.events: list[dict[str, Any]] = []
         self.stops: list[float] = []
         self.save_s = save_s
-        now, step = 1_700_000_000.0, 0
+        now, step = starts_s, 0
         self.first = now
         for saves, unsaved_s, wait_s in attempts:
             self._add(now, "job_started", node_rank=0)
@@ -133,6 +143,58 @@ def test_starts_that_reach_nothing_prolong_the_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "write",
+    [
+        lambda at_s: round(at_s * 1e3),
+        lambda at_s: round(at_s * 1e6),
+        lambda at_s: round(at_s * 1e9),
+        lambda at_s: str(datetime.fromtimestamp(at_s, UTC).replace(tzinfo=None)),
+        lambda at_s: datetime.fromtimestamp(at_s, UTC).isoformat(),
+    ],
+    ids=["ms", "us", "ns", "date", "date with a zone"],
+)
+def test_a_time_may_be_written_in_many_ways(
+    write: Callable[[float], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine whose clocks are set forward in midst of the job."""
+    written = Written([(3, 40.0, 200.0), (2, 20.0, 90.0)], starts_s=SPRING_S)
+    told = read_events(written.write(tmp_path / "s.log"), STEP_S)
+    for each in written.events:
+        each["timestamp"] = write(each["timestamp"])
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        found = read_events(written.write(tmp_path / "e.log"), STEP_S)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert found.split() == pytest.approx(told.split(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda save: [{**save, "timestamp": save["timestamp"] - place / 1e3} for place in range(4)],
+        lambda save: [
+            {**save, "event_type": "checkpoint_save_started", "timestamp": save["timestamp"] - 1.5},
+            {**save, "event_type": "checkpoint_save_finished"},
+        ],
+    ],
+    ids=["of each node", "start and end"],
+)
+def test_several_events_of_a_save_are_one_save(
+    more: Callable[[dict[str, Any]], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    written = Written([(3, 40.0, 200.0), (2, 20.0, 90.0), (0, 5.0, 30.0), (4, 1.0, 0.0)])
+    told = read_events(written.write(tmp_path / "one.log"), STEP_S)
+    events, written.events = written.events, []
+    for each in events:
+        written.events += more(each) if each["event_type"] == "checkpoint_saved" else [each]
+    found = read_events(written.write(tmp_path / "more.log"), STEP_S)
+    assert found.attempts == told.attempts
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "has no event of a start"),
@@ -145,6 +207,22 @@ def test_starts_that_reach_nothing_prolong_the_wait(tmp_path: Path) -> None:
         ('{"event_type": "job_started", "timestamp": "soon"}', "line 1: 'soon' is no date"),
         ('{"event_type": "job_started", "timestamp": NaN}', "line 1: nan is no date"),
         ("[" * 100_000, "line 1: is no event in JSON"),
+        (f'{{"event_type": "job_started", "timestamp": {"9" * 400}}}', "line 1: 9+ is no date"),
+        (
+            '{"event_type": "job_started", "timestamp": 1}\n'
+            f'{{"event_type": "save", "timestamp": 2, "step": {"9" * 400}}}',
+            "has no two saves in a row",
+        ),
+        (
+            '{"event_type": "job_started", "timestamp": "2025-03-09T01:00:00"}\n'
+            '{"event_type": "save", "timestamp": "2025-03-09T01:00:00Z", "step": 1}',
+            "line 2: .* is a date with a zone, but the first time is a date without a zone",
+        ),
+        (
+            '{"event_type": "job_started", "timestamp": 1000000}\n'
+            '{"event_type": "save", "timestamp": 200000000000, "step": 1}',
+            "mixes units: .*, seconds to epoch milliseconds; write all as seconds, or as dates$",
+        ),
         ('{"event_type": "job_started", "timestamp": 1}\nnothing', "line 2: is no event in JSON"),
     ],
 )

@@ -25,6 +25,10 @@ ENDS = (
     "Its last failure is 27.8 h after its start, and the job trains for 10 d: after it nothing "
     "fails."
 )
+BEGINS = (
+    "Its first failure is 20139 d after its start, and the job trains for 10 d: before it nothing "
+    'fails. To start with it, set failures.window = "0:1", as cprsim fit --toml does.'
+)
 
 
 def scenario(**failures: Any) -> cprsim.Scenario:
@@ -91,6 +95,14 @@ def test_a_log_that_is_replayed_is_one_history(replayed, tmp_path):
     log = tmp_path / "long.csv"
     log.write_text("time_s,node\n40000,1\n1000000,2\n")
     assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS]
+
+
+def test_a_log_that_begins_after_the_job_is_told_with_the_way_out(tmp_path):
+    """As one does whose clock is a calendar."""
+    log = tmp_path / "late.csv"
+    log.write_text("time_s,node\n1740000000,1\n1740100000,2\n")
+    assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS, BEGINS]
+    assert list(of_log(scenario(trace=str(log), window="0:1"))) == [AS_IT_STANDS, ENDS]
 
 
 RESCHEDULE = (

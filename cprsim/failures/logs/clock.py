@@ -17,7 +17,7 @@ from cprsim.survival.sample import Floats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NUMBER, _ZONED, _LOCAL = "a number", "a date with a zone", "a date without a zone"
+NUMBER, _ZONED, _LOCAL = "a number", "a date with a zone", "a date without a zone"
 
 
 class _Unit(NamedTuple):
@@ -86,9 +86,9 @@ def read_times(
         """A plain number, or whole microseconds since 1970 of a date: nothing is rounded yet."""
         nonlocal first_told
         if plain or number(text) is not None:
-            found, told = seconds(text), _NUMBER
+            found, told = seconds(text), NUMBER
         else:
-            found, told = _microseconds(text)
+            found, told = microseconds(text)
             if unit is not None:
                 raise ValueError(", a date; time_unit goes with times that are numbers")
         first_told = first_told or told
@@ -107,9 +107,9 @@ def read_times(
         when, until = (when - zero) * unit_s, (until - zero) * unit_s
         return Times(when, until, f"{unit}, as you say", since_s)
     of_times = _ISO
-    if first_told == _NUMBER:
+    if first_told == NUMBER:
         try:
-            of_times = _SECONDS if plain else _unit(first, last)
+            of_times = _SECONDS if plain else unit_of(first, last)
         except LogError as error:
             raise LogError(f"{table.attrs['path']}: {error}") from None
     if of_times is _SECONDS:
@@ -126,7 +126,7 @@ def read_times(
     )
 
 
-def _unit(first: float, last: float) -> _Unit:
+def unit_of(first: float, last: float) -> _Unit:
     """Return the unit of numbers, by the smallest and the largest."""
     early, late = _epoch(first), _epoch(last)
     if early is late or (early is None and last <= _LONGEST_S):
@@ -145,7 +145,7 @@ def _epoch(value: float) -> _Unit | None:
     return next((unit for unit in _EPOCHS if value > unit.beyond), None)
 
 
-def _microseconds(text: str) -> tuple[float, str]:
+def microseconds(text: str) -> tuple[float, str]:
     """Return those from 1970 to a date, and whether it has a zone."""
     date = _date(text)
     if date is None:
