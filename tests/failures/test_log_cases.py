@@ -111,6 +111,13 @@ def test_a_mean_that_cannot_be_is_told_with_the_way_out():
     assert "is the unit right" not in notes("c13_microseconds.csv", rules={"time_unit": "us"})
 
 
+def test_a_log_of_the_next_century_is_doubted(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("time,node\n" + "".join(f"{5_000_000_000 + 3600 * k},0\n" for k in range(12)))
+
+    assert "taken for epoch seconds and begin after 2099" in "\n".join(read(path).notes)
+
+
 def test_what_was_guessed_is_told_with_the_way_out():
     assert "12 nodes left before the end of the log" in notes("c08_new_names.json")
     assert 'by status="unknown"; else give --failure-when value=0' in notes(

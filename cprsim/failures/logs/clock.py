@@ -1,4 +1,4 @@
-"""Times as people write them: seconds, epoch seconds and their parts, ISO 8601."""
+"""Times as people write them: seconds, epoch seconds and their parts, ISO 8601, digits."""
 
 import math
 import re
@@ -28,6 +28,8 @@ class _Unit(NamedTuple):
     name: str
 
 
+#: The name of dates of digits alone, such as 20260503.
+DIGITS = "dates in digits"
 _SECONDS = _Unit(0.0, 1.0, "seconds")
 _ISO = _Unit(0.0, 1e6, "ISO 8601")
 #: 1e8 s are three years of a log that counts from its start, and March 1973 as epoch seconds.
@@ -37,7 +39,8 @@ _EPOCHS = (
     _Unit(1e11, 1e3, "epoch milliseconds"),
     _Unit(1e8, 1.0, "epoch seconds"),
 )
-_FIRST_DATE_S, _LAST_DATE_S = 6.3e8, 4.1e9  # 1990 and 2100, in seconds since 1970
+_FIRST_DATE_S, LAST_DATE_S = 6.3e8, 4_102_444_800.0  # 1990 and 2100, in seconds since 1970
+_FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _LATEST_START_S = 1e9  # 2001
 _ZONE = re.compile(r"\s*(UTC|GMT|Z)$")
 _YEAR_FIRST = re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}\b")
@@ -50,6 +53,8 @@ _FORMS = (
     *("%b %d %H:%M:%S %Y", "%d %b %Y", "%b %d %Y"),
     *("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y"),
 )
+#: Of dates that are digits alone, by how many there are.
+_DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 _LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
 
 
@@ -81,11 +86,12 @@ def read_times(
     is none, in another notation, or of another unit.
     """
     first_told = ""
+    in_digits = not plain and unit is None and all(map(_is_day, table[start]))
 
     def value(text: str) -> float:
         """A plain number, or whole microseconds since 1970 of a date: nothing is rounded yet."""
         nonlocal first_told
-        if plain or number(text) is not None:
+        if plain or (number(text) is not None and not in_digits):
             found, told = seconds(text), NUMBER
         else:
             found, told = microseconds(text)
@@ -102,7 +108,7 @@ def read_times(
     )
     first, last = float(when.min()), float(when.max())
     if unit is not None:  # since 1970, or since the log's start
-        unit_s, dated = UNITS_S[unit], _FIRST_DATE_S < first * UNITS_S[unit] < _LAST_DATE_S
+        unit_s, dated = UNITS_S[unit], _FIRST_DATE_S < first * UNITS_S[unit] < LAST_DATE_S
         zero, since_s = (first, first * unit_s) if dated else (0.0, None)
         when, until = (when - zero) * unit_s, (until - zero) * unit_s
         return Times(when, until, f"{unit}, as you say", since_s)
@@ -114,14 +120,14 @@ def read_times(
             raise LogError(f"{table.attrs['path']}: {error}") from None
     if of_times is _SECONDS:
         return Times(when, until, of_times.name, None)
-    latest = float(np.fmax.reduce(until, initial=-math.inf))
-    of_ends = of_times if of_times is _ISO else _epoch(latest) or of_times
+    of_ends = of_times if of_times is _ISO else _of_ends(until) or of_times
     # In the very unit of the ends, where it is the same: nothing is rounded then.
     began = first if of_ends is of_times else first / of_times.a_second * of_ends.a_second
+    name = DIGITS if in_digits else of_times.name
     return Times(
         (when - first) / of_times.a_second,
         (until - began) / of_ends.a_second,
-        f"{of_times.name}, taken for UTC" if first_told == _LOCAL else of_times.name,
+        f"{name}, taken for UTC" if first_told == _LOCAL else name,
         first / of_times.a_second,
     )
 
@@ -145,6 +151,18 @@ def _epoch(value: float) -> _Unit | None:
     return next((unit for unit in _EPOCHS if value > unit.beyond), None)
 
 
+def _of_ends(until: Floats) -> _Unit | None:
+    """Return the unit in which some ends are dates; None where none is.
+
+    An end that means none, such as the last second of 9999, is no date in any unit.
+    """
+    for unit in _EPOCHS:
+        since_s = until / unit.a_second
+        if np.any((since_s > _FIRST_DATE_S) & (since_s < LAST_DATE_S)):
+            return unit
+    return None
+
+
 def microseconds(text: str) -> tuple[float, str]:
     """Return those from 1970 to a date, and whether it has a zone."""
     date = _date(text)
@@ -160,6 +178,9 @@ def microseconds(text: str) -> tuple[float, str]:
 
 def _date(text: str) -> datetime | None:
     """Return the date of a text that leaves no doubt which day it is; None of any other."""
+    day = _day(text)
+    if day is not None:
+        return day
     plain = _ZONE.sub("+00:00", text.strip())
     with suppress(ValueError):
         return datetime.fromisoformat(
@@ -172,3 +193,17 @@ def _date(text: str) -> datetime | None:
         with suppress(ValueError):
             return datetime.strptime(" ".join(named.split()), form)
     return None
+
+
+def _day(text: str) -> datetime | None:
+    """Return the date of digits such as 20260503 or 20260503140000; None of any other text."""
+    if len(text) in _DIGITS and text.isascii() and text.isdecimal():
+        with suppress(ValueError):
+            return datetime.strptime(text, _DIGITS[len(text)])
+    return None
+
+
+def _is_day(text: str) -> bool:
+    """Return whether a text is digits that are a date of a log."""
+    date = _day(text)
+    return date is not None and _FIRST_YEAR <= date.year <= _LAST_YEAR

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
-from cprsim.failures.logs.clock import Times, read_times
+from cprsim.failures.logs.clock import DIGITS, LAST_DATE_S, Times, read_times
 from cprsim.failures.logs.log import FailureLog, forget_early
 from cprsim.failures.logs.options import Cell, Columns, Rules, day_of
 from cprsim.failures.logs.outages import (
@@ -27,6 +27,7 @@ from cprsim.failures.logs.outages import (
 from cprsim.failures.logs.table import cells_of, name_of, names_of, read_table, refuse
 from cprsim.failures.logs.words import FLAGS, NO, YES, meaning, plain
 from cprsim.job.severity import SEVERITIES
+from cprsim.survival.sample import Floats
 
 #: The words of a column, and their meanings.
 _WORDS: Final[dict[str, dict[str, Any]]] = {
@@ -43,6 +44,10 @@ _MEANINGS = {
 }
 _INDEX = r"\+?[0-9]{1,18}"  # 18 digits fit in an int64
 _NEITHER = r"|-[0-9]+|[+-]?[0-9]*\.[0-9]*"  # numbers of no node; 10.0.0.1 is a name
+#: Numbers larger than both the first and so many times those that there are are names.
+_LARGEST, _SPARSE = 10**6, 10
+#: Why a row is left out that is there twice, as where two exports overlap.
+_TWINS: Final = "rows that are the same as another"
 _NO_RULES = Rules()
 #: Mean times between failures of a system beyond which its unit is in doubt, s.
 _SHORTEST_S, _LONGEST_S = 60.0, 3.16e7
@@ -101,6 +106,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
         return (*needed,), [name for name in found.values() if name not in needed]
 
     table = read_table(path, choose, cells_of)
+    rows = len(table)
+    if "node" in found:
+        table = _without_twins(table, [found["time"], found["node"]])
     known = [name for name in found.values() if name != found.get("kind")]
     free = [name for name in names_of(table) if name not in known]
     few = _few_values(table, free)
@@ -118,6 +126,8 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
             refuse(table, found[column], unknown, f"; known {_MEANINGS[column]}")
     order = np.argsort(times.starts_s, kind="stable")
     every = _every(table, found, times, order)
+    if len(table) < rows:
+        every = replace(every, rows=("rows", rows), dropped={_TWINS: rows - len(table)})
     try:
         flagged = flagged or _guessed_rows(few) or _rarest(every, few, order)
         log = every
@@ -127,6 +137,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
             log = _without_leaving(log, every, leaving[order])
     except LogError as error:
         raise LogError(f"{path}: {error}") from None
+    if log is not every:
+        named = every.of_nodes and not _are_indices(table[found["node"]])
+        log = _from_first_failure(log, named)
     log = _without_repeats(log)
     notes = [*_columns_notes(table, every, times.notation, own)]
     if flagged is not None and flagged.guessed:
@@ -138,6 +151,16 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
     if late:
         notes.append(f"Sorted by time; rows that stood behind a later one: {late:,}.")
     return replace(log, notes=tuple(notes))
+
+
+def _without_twins(table: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Return the table without rows that have all cells of an earlier one.
+
+    Only rows alike in the columns `names` are compared. Of those rows that differ elsewhere stay:
+    several parts of a node may fail at once.
+    """
+    alike = table[table.duplicated(names, keep=False)]
+    return table.drop(index=alike.index[alike.duplicated()])
 
 
 def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Integers) -> FailureLog:
@@ -152,10 +175,9 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
     kinds, nodes = words.get("kind"), np.zeros(len(cells), np.int64)
     if "node" in texts:
         nodes = _numbers(texts["node"])
-        if kinds is not None and not _are_indices(texts["node"]):  # numbered by group
-            trainer = np.array([kind == "trainer" for kind in kinds])
-            for group in (trainer, ~trainer):
-                nodes[group] = pd.factorize(nodes[group])[0]
+        if not _are_indices(texts["node"]):
+            nodes = _as_they_come(nodes, kinds)
+    unused = _forget_far(ends_s, times) | forget_early(ends_s, times_s)
     first_s, last_s = float(times_s[0]), float(times_s[-1])
     return FailureLog(
         times_s=times_s,
@@ -163,8 +185,8 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
         start_s=first_s,
         span_s=last_s - first_s,
         kinds=kinds,
-        unused=forget_early(ends_s, times_s),
-        repaired_s=ends_s if "end" in found else None,
+        unused=unused,
+        repaired_s=None if np.isnan(ends_s).all() else ends_s,
         racks=_numbers(texts["rack"]) if "rack" in found else None,
         until_s=float(np.fmax.reduce(ends_s, initial=last_s)),
         severities=words.get("severity"),
@@ -174,6 +196,15 @@ def _every(table: pd.DataFrame, found: dict[str, str], times: Times, order: Inte
         columns=found,
         of_nodes="node" in found,
     )
+
+
+def _forget_far(ends_s: Floats, times: Times) -> dict[str, int]:
+    """Make ends that mean none, such as one in 9999, nan, in place; how many, if any."""
+    if times.unix_s is None or times.unix_s > LAST_DATE_S:
+        return {}
+    far = times.unix_s + ends_s > LAST_DATE_S
+    ends_s[far] = np.nan
+    return {"repairs that end after 2099": int(far.sum())} if far.any() else {}
 
 
 def _rarest(every: FailureLog, few: _Few, order: Integers) -> _FailingRows | None:
@@ -243,6 +274,35 @@ def _without_leaving(log: FailureLog, every: FailureLog, leaving: _Flags) -> Fai
     return replace(log.leaving_out(rows, why), came_s=came_s, left_s=left_s)
 
 
+def _from_first_failure(log: FailureLog, named: bool) -> FailureLog:
+    """Return the log as it would be of a table of its failures alone, but for the time watched.
+
+    Nodes that are `named` are numbered as they first fail, those that never do come last. Dates
+    count from the first failure, unless the observation starts before it.
+    """
+    if named and log.came_s is None:
+        log = replace(log, nodes=_as_they_come(log.nodes, log.kinds))
+    elif named and log.came_s is not None and log.left_s is not None and log.kinds is None:
+        numbers, failing = pd.factorize(log.nodes)
+        order = np.append(failing, np.setdiff1d(np.arange(len(log.left_s)), failing))
+        log = replace(log, nodes=numbers, came_s=log.came_s[order], left_s=log.left_s[order])
+    zero_s = float(log.times_s[0])
+    if log.unix_s is None or log.start_s != zero_s:
+        return log
+    return replace(
+        log,
+        times_s=log.times_s - zero_s,
+        start_s=0.0,
+        until_s=log.until_s - zero_s,
+        unix_s=log.unix_s + zero_s,
+        **{
+            name: getattr(log, name) - zero_s
+            for name in ("repaired_s", "came_s", "left_s")
+            if getattr(log, name) is not None
+        },
+    )
+
+
 def _without_repeats(log: FailureLog) -> FailureLog:
     """Return the log without failures of nodes that were down already: what touches an outage.
 
@@ -305,7 +365,10 @@ def _columns_notes(
 
 
 def _are_indices(texts: "pd.Series[Any]") -> bool:
-    return bool(texts.str.fullmatch(_INDEX).all())
+    """Return whether names are numbers from 0; serial numbers are far larger than these."""
+    if not texts.str.fullmatch(_INDEX).all():
+        return False
+    return int(texts.astype(np.int64).max()) <= max(_LARGEST, _SPARSE * texts.nunique())
 
 
 def _numbers(texts: "pd.Series[Any]") -> NDArray[np.int64]:
@@ -315,14 +378,26 @@ def _numbers(texts: "pd.Series[Any]") -> NDArray[np.int64]:
     return pd.factorize(texts)[0]
 
 
+def _as_they_come(nodes: Integers, kinds: Sequence[str] | None) -> Integers:
+    """Return numbers of nodes from 0 as they first come, of each kind apart."""
+    if kinds is None:
+        return pd.factorize(nodes)[0]
+    numbers, trainer = np.empty_like(nodes), np.array([kind == "trainer" for kind in kinds])
+    for group in (trainer, ~trainer):
+        numbers[group] = pd.factorize(nodes[group])[0]
+    return numbers
+
+
 def _doubtful_mean(log: FailureLog, notation: str) -> Iterator[str]:
     """Yield a sentence that doubts the unit of times that are numbers, if it can't be right."""
     gaps = np.diff(np.unique(log.times_s))
-    if len(gaps) < _FEWEST or notation.startswith("ISO"):
+    if len(gaps) < _FEWEST or notation.startswith(("ISO", DIGITS)):
         return
     mean_s, since = float(gaps.mean()), ""
     if log.unix_s is not None and log.unix_s < _EARLIEST_S:
         since = f" and begin on {day_of(max(log.unix_s, 0.0))}"
+    elif log.unix_s is not None and log.unix_s > LAST_DATE_S:
+        since = " and begin after 2099"
     elif _SHORTEST_S <= mean_s <= _LONGEST_S:
         return
     yield (
