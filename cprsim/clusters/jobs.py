@@ -15,6 +15,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.clusters.spec import ClusterSpec, JobEntry, JobTrace
 from cprsim.errors import ScenarioError
+from cprsim.job.workload import Model
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, parts_of, scenario_tables, set_value
 from cprsim.scenario.scenario import check_hands_over
@@ -160,14 +161,8 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
     if nodes == 1 or not cluster.trainers:
         servers, trainers = nodes, 0
     factor = nodes / own
-    model = tables.get("model", {})
-    if "preset" in model and nodes != own:
-        raise ScenarioError(
-            f"model.preset: its size is fixed, and the job has {nodes} nodes in place of {own}; "
-            "give model.embedding, optimizer and dense as sizes, or [[model.tables]]"
-        )
-    for each in model.get("tables", ()):
-        each["rows"] = max(1, round(each["rows"] * factor))
+    if template.model is not None and template.model.each_table is not None and nodes != own:
+        tables["model"] = _grown(template.model, factor)
     tables["cluster"] |= {"parameter_servers": servers, "trainers": trainers}
     for section, key in _GROWS:
         value = getattr(getattr(template, section), key, None)
@@ -183,6 +178,18 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
         if "hits" in each:
             each["hits"] = _hits(each["hits"], servers, trainers)
     return tables
+
+
+def _grown(model: Model, factor: float) -> dict[str, Any]:
+    """Return the table of a model with so many times the rows in each of its tables."""
+    tables = [
+        each.mapping() | {"rows": max(1, round(each.rows * factor))}
+        for each in model.each_table or ()
+    ]
+    kept = {key: value for key, value in model.mapping().items() if key not in ("preset", "skew")}
+    if model.tables_tracked is not None:
+        kept["tracked_tables"] = model.tables_tracked
+    return kept | {"tables": tables, "dense": f"{model.dense_bytes!r} B"}
 
 
 def _hits(hits: dict[str, Any], servers: int, trainers: int) -> dict[str, Any]:

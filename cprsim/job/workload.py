@@ -198,7 +198,7 @@ class Model(Section):
             )
         if self.skew is not None and self.preset is None:
             raise ValueError("'skew' goes with preset; give each of the tables its own")
-        tables = self._tables
+        tables = self.each_table
         if self.optimizer_rule not in (None, "sgd") and tables is None:
             raise ValueError("'optimizer_rule' goes with preset or tables; leave it out")
         for key in ("gradient_directions", "batch", "renewed", "tracked_tables"):
@@ -214,7 +214,7 @@ class Model(Section):
     @cached_property
     def rows(self) -> "RowModel | None":
         """Its rows, table by table; None where only total sizes are given."""
-        tables = self._tables
+        tables = self.each_table
         if tables is None:
             return None
         from cprsim.rows.model import RowModel, TableRows  # noqa: PLC0415  (where rows are known)
@@ -233,7 +233,7 @@ class Model(Section):
                 )
                 for table in tables
             ),
-            self._tracked_tables,
+            self.tables_tracked,
             self._rule,
             self.renewed or 0.0,
             self.gradient_directions,
@@ -256,13 +256,15 @@ class Model(Section):
         return table.embedding_bytes + table.optimizer_bytes(self._named)
 
     @property
-    def _tracked_tables(self) -> int | None:
+    def tables_tracked(self) -> int | None:
+        """Number of the largest tables that are saved by priority; None where that is not said."""
         if self.tracked_tables is None and self.preset is not None:
             return PRESETS[self.preset].tracked_tables
         return self.tracked_tables
 
     @cached_property
-    def _tables(self) -> tuple[Table, ...] | None:
+    def each_table(self) -> tuple[Table, ...] | None:
+        """Its tables, those of a preset too; None where only total sizes are given."""
         if self.preset is None:
             return self.tables
         preset = PRESETS[self.preset]
@@ -282,8 +284,8 @@ class Model(Section):
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
         given = self.optimizer if isinstance(self.optimizer, float) else 0.0
-        if self._tables is not None:
-            return sum(map(self._table_bytes, self._tables)) + given
+        if self.each_table is not None:
+            return sum(map(self._table_bytes, self.each_table)) + given
         return (self.embedding or 0.0) * (1 + _values_of(self._named)) + given
 
     @property

@@ -7,7 +7,6 @@ import pytest
 from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import load_cluster
-from cprsim.errors import ScenarioError
 from tests.clusters.given import cluster_of
 
 PHILLY = Path(__file__).parents[3] / "shared" / "data" / "philly_jobs" / "philly.csv.xz"
@@ -77,11 +76,15 @@ def test_who_fails_stays_as_far_as_there_are_nodes(tmp_path, nodes, hits, mean_h
     assert (found.servers, found.trainers) == mean_hit
 
 
-def test_a_preset_fits_the_nodes_of_its_scenario_alone(tmp_path):
+def test_a_preset_grows_by_the_rows_of_its_tables(tmp_path):
     model = {"model": {"preset": "criteo-kaggle"}}
-    assert _sized(tmp_path, 16, model).model.preset == "criteo-kaggle"
-    with pytest.raises(ScenarioError, match="32 nodes in place of 16"):
-        _sized(tmp_path, 32, model)
+    own = _sized(tmp_path, 16, model).model
+    twice = _sized(tmp_path, 32, model).model
+
+    assert own.preset == "criteo-kaggle"
+    assert twice.shard_bytes == 2 * own.shard_bytes
+    assert (twice.dense_bytes, twice.tracked_tables) == (own.dense_bytes, 7)
+    assert [each.skew for each in twice.tables] == [each.skew for each in own.each_table]
 
 
 @pytest.mark.slow
