@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cprsim.cli import command as cli
-from cprsim.contract import REMOTE, Always, Clock, Loss, Plan, Recover, Tier, every
+from cprsim.contract import REMOTE, Always, Clock, Loss, Plan, Recover, Save, Tier, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario, load_scenario
@@ -128,7 +128,8 @@ def test_what_can_not_be_trained_is_refused(told, changed):
 
 def test_an_answer_that_can_not_be_carried_out_ends_the_run():
     tiers = (Tier("peer", "peers"), REMOTE)
-    plan = Plan("full", every(10.0), Always(Recover("lost", healthy="peer")), tiers)
+    saves = (*every(5.0, Save("peer")), *every(10.0))
+    plan = Plan("full", saves, Always(Recover("lost", healthy="peer")), tiers)
     loss = Loss(frozenset({1}), frozenset())
 
     with pytest.raises(RunError, match="checkpoints in peer can be simulated but not trained yet"):
