@@ -64,6 +64,39 @@ def test_a_loss_counts_for_as_much_of_the_job_with_more_shards(tmp_path):
     assert before == again.hooks.summary.pls == 2 / (STEPS * 2)
 
 
+@pytest.mark.parametrize(
+    ("policy", "shards", "after"),
+    [
+        ("partial", 4, "partial"),
+        ("partial", 1, "partial"),
+        ("partial", 2, "cpr-mfu"),
+        ("cpr-mfu", 2, "partial"),
+        ("cpr-mfu", 3, "cpr-mfu"),
+    ],
+)
+def test_the_same_share_of_updates_is_lost_after_a_change(policy, shards, after, tmp_path):
+    """By shards or by rows, as the policy counts; a step looks up about as many rows as others."""
+    it = counted(tmp_path / "before", policy=policy)
+    it.hooks.restore()
+    it.train(13)
+    it.hooks.on_failure({1})
+    it.train(15)
+    assert it.hooks.save_now()
+    lost = it.hooks.summary
+    more = {"shards": shards, "policy": after, "earlier": [tmp_path / "before"]}
+    again = counted(tmp_path / "after", **more)
+    again.hooks.restore()
+
+    assert again.hooks.summary.updates_lost == pytest.approx(lost.updates_lost, rel=1e-12)
+    assert again.hooks.summary.pls == pytest.approx(lost.pls, rel=1e-12)
+    again.train(STEPS - 1)
+    assert again.hooks.save_now()
+    third = counted(tmp_path / "after", **more)
+    third.hooks.restore()
+    assert third.hooks.summary.updates_lost == pytest.approx(lost.updates_lost, rel=0.02)
+    assert third.hooks.summary.updates_lost == again.hooks.summary.updates_lost
+
+
 def test_tables_grow(clean, tmp_path):
     """Rows that are new keep what they have; the old ones are as they were saved."""
     it = counted(tmp_path)
@@ -300,7 +333,8 @@ def test_accounts_of_all_processes_go_on_in_one(lost, after, tmp_path):
             known, updates = it.hooks.summary, it.hooks._state.updates.lost_and_all(STEPS)
             # Shards that are saved whole are counted, so updates are those of as many as there are.
             found.append([known.pls, *updates, known.bytes_saved, known.failures / len(counts)])
-        return [sum(each) for each in zip(*found, strict=True)]
+        pls, updates, of, *others = (sum(each) for each in zip(*found, strict=True))
+        return [pls, updates / of, *others]
 
     assert told(after, tmp_path / "after", earlier=folders) == told((1, 1), tmp_path / "before")
 

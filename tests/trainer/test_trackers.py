@@ -20,7 +20,7 @@ class Tracked:
     """Trackers, and the counts of updates that they go by."""
 
     def __init__(self, name, weights, tables, fraction, subsample=2):
-        self.updates = UpdateCount(len(weights))
+        self.updates = UpdateCount(len(weights), "rows")
         tracked = {each: weights[each.start : each.stop] for each in tables}
         tracking = Tracking(name, fraction, subsample=subsample)
         self.trackers = RowTrackers(tracked, tracking, 0, self.updates.since)

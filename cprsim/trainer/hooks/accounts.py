@@ -35,10 +35,14 @@ def joined(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, 
     """Return the accounts of the job, for one process to continue from.
 
     Each process counts for itself what `TrainerHooks.job_summary` adds up, so one takes the counts
-    of all, and the others begin at 0.
+    of all, and the others begin at 0. All know what the lost updates are worth, in steps of the
+    job: they may count in another unit.
     """
     job, counted = all_said[0], all_said if takes_counts else []
     updates, counts = dict(job["updates"]), dict(job["counts"])
+    made = sum(each["updates"]["made"] for each in all_said)
+    gone = sum(each["updates"]["lost"] + each["updates"]["unsaved"] for each in all_said)
+    updates["worth"] = updates.get("lost_steps", 0.0) + gone * updates["steps"] / max(made, 1)
     for name in ("made", "lost", "unsaved"):
         updates[name] = sum(each["updates"][name] for each in counted)
     for name in ("bytes_saved", "bytes_loaded"):
@@ -58,7 +62,7 @@ def go_on(before: dict[str, Any], job: RunningJob, counts: dict[str, int], shard
         counts[name] += number
 
 
-def lost_steps(before: dict[str, Any], shards: int) -> int:
+def lost_steps(before: dict[str, Any], shards: int) -> float:
     """Return those of accounts; (E4) counts steps of shards, of which there may be others now."""
-    found: int = round(before["lost_steps"] * shards / before["shards"])
+    found: float = before["lost_steps"] * shards / before["shards"]
     return found

@@ -72,8 +72,9 @@ class ProcessState(Generic[_Batch]):
         self._layout = layout = Layout(given, servers, rows)
         check_live(given, adapter.shards())
         self._tables = rows.tracked_tables if rows is not None else ()
-        by_shard = plan.tracking is None
-        self.updates = UpdateCount(len(layout.shards) if by_shard else layout.rows)
+        self.updates = UpdateCount(layout.rows, "rows")
+        if plan.tracking is None:
+            self.updates = UpdateCount(len(layout.shards), f"{servers} shards")
         self._trackers = self._new_trackers()
         self._modified = UpdatedRows(layout, self._tables) if plan.tells_modified else None
         self._gap = False  # whether the next save has to have all rows

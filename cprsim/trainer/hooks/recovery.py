@@ -70,7 +70,7 @@ class JobRecovery:
         if just_restored:
             if before := state.accounts:  # what the start took for lost
                 job.lost_steps = accounts.lost_steps(before, state.servers)
-                state.updates.lost = before["updates"]["lost"]
+                state.updates.adopt(before["updates"])
         else:
             self._answer(range(state.servers), dense=True)
         # Checkpoints of later steps no longer count, nor does the training since.

@@ -155,7 +155,8 @@ class RunningJob:
         self.watch = Stopwatch()
         # The initial state is one, unless the job had others before.
         self.usable = UsableCheckpoints([UsableCheckpoint(0, 0, 0.0)])
-        self.step = self.executed = self.lost_steps = 0
+        self.step = self.executed = 0
+        self.lost_steps = 0.0
         self.started = False
         self._asked_s = self._apart_s = self._beside_s = 0.0
 

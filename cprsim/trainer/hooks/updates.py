@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -16,17 +16,24 @@ from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.layout import Layout
 from cprsim.trainer.store.files import Arrays
 
+#: Counts of a job that has just begun.
+_NONE = {"made": 0, "steps": 0, "lost": 0, "unsaved": 0}
+
 
 class UpdateCount:
     """Counts updates of a process since they were saved, each once.
 
     `places`: how many are counted one by one: rows, 4 bytes each, if lookups are known; if not,
     shards, which are saved whole. `since`: updates of each place since it was saved, int32, shape
-    (places,), always the same tensor. `lost`: updates that are lost for good.
+    (places,), always the same tensor. `lost`: updates that are lost for good. `unit`: what a step
+    updates, in words: jobs of other shards or of another policy count something else.
     """
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, unit: str) -> None:
         self.since = torch.zeros(places, dtype=torch.int32)
+        self._unit = unit
+        # Lost before, where that was counted in another unit: so many steps' worth of the job.
+        self._lost_steps = 0.0
         self._cleared: tuple[RowIds | None, Tensor] | None = None
         self.lost = self._made = self._steps = 0
 
@@ -61,29 +68,44 @@ class UpdateCount:
             self.lost += int(self.since[each.start : each.stop].sum())
             self.since[each.start : each.stop] = 0
 
-    def return_to(self, before: Mapping[str, int], steps: int, fresh: bool) -> None:
+    def return_to(self, before: Mapping[str, Any], steps: int, fresh: bool) -> None:
         """All is as it was in a checkpoint, whose counts `document` gave.
 
         What came after is done again, but for so many `steps`, which are lost: about as many
         updates as the steps before had. `fresh`: this process knows of no losses itself.
         """
-        self._made, self._steps = before["made"], before["steps"]
+        counts = before if self._counts(before) else _NONE
+        self._made, self._steps = counts["made"], counts["steps"]
         if fresh:
-            self.lost = before["lost"]
-        self.lost += before["unsaved"] + round(steps * self._made / max(self._steps, 1))
+            self.lost = counts["lost"]
+            self._lost_steps = before.get("lost_steps" if counts is before else "worth", 0.0)
+        self.lost += counts["unsaved"] + round(steps * self._made / max(self._steps, 1))
         self.since.zero_()
         self._cleared = None
 
-    def document(self, chosen: RowIds | None) -> dict[str, int]:
+    def adopt(self, before: Mapping[str, Any]) -> None:
+        """Nothing was lost by a return, whose counts were these: the state is another one."""
+        if self._counts(before):
+            self.lost = before["lost"]
+
+    def _counts(self, before: Mapping[str, Any]) -> bool:
+        """Return whether counts are in the unit of this process; 0.2.0 noted none."""
+        return bool(before.get("unit", self._unit) == self._unit)
+
+    def document(self, chosen: RowIds | None) -> dict[str, Any]:
         """Return the counts for a checkpoint of these places, or of all."""
         unsaved = 0
         if chosen is not None:
             unsaved = int(self.since.sum()) - int(self.since[torch.as_tensor(chosen)].sum())
-        return {"made": self._made, "steps": self._steps, "lost": self.lost, "unsaved": unsaved}
+        counts = {"made": self._made, "steps": self._steps, "lost": self.lost, "unsaved": unsaved}
+        return counts | {"unit": self._unit, "lost_steps": self._lost_steps}
 
     def lost_and_all(self, steps: int) -> tuple[float, float]:
         """Updates that were lost, and those of a job of so many steps if all are like these."""
-        return float(self.lost), steps * self._made / max(self._steps, 1)
+        if not self._steps:
+            return self._lost_steps, float(steps)
+        before = self._lost_steps * self._made / self._steps
+        return self.lost + before, steps * self._made / self._steps
 
 
 def share(lost: float, of: float) -> float:
