@@ -2,19 +2,21 @@
 
 import shutil
 import signal
-import time
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 import torch
 
 from cprsim.errors import RunError
 from cprsim.trainer import HooksWarning, TablePart
+from cprsim.trainer.hooks.saves import Saves
 from tests.trainer import loops
 from tests.trainer.counting import Processes
 from tests.trainer.held import STEPS, Held, begun, hooks, steps
 from tests.trainer.loops import Adapter, Loop, batch, scenario
+from tests.waiting import HANGS_S
 
 #: Bytes of three tables of 8 columns in float32, and more than those of the MLP and its accounts.
 ROWS, DENSE = (300 + 100 + 20) * 8 * 4, 4000
@@ -137,11 +139,16 @@ def test_an_interrupt_as_a_save_begins_leaves_no_writer_alone(policy, file, tmp_
     """Ctrl-C as one of its files is handed to a writer; then all is saved."""
     given = {"scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
     loop = loops.begun(policy, tmp_path, 9, **given)
-    submit, files = ThreadPoolExecutor.submit, []
+    submit, settle, files, waited_for = ThreadPoolExecutor.submit, Saves.settle, [], Event()
+
+    def settled(saves):
+        if len(files) >= file:
+            waited_for.set()
+        return settle(saves)
 
     def interrupted(self, write, *args):
         def slow():
-            time.sleep(0.1)
+            assert waited_for.wait(HANGS_S)
             return write(*args)
 
         files.append(submit(self, slow))
@@ -150,6 +157,7 @@ def test_an_interrupt_as_a_save_begins_leaves_no_writer_alone(policy, file, tmp_
         return files[-1]
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(Saves, "settle", settled)
     with pytest.raises(KeyboardInterrupt):
         loop.train()
     assert loop.hooks.save_now()
