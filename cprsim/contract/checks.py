@@ -128,13 +128,12 @@ def _tier_flaws(plan: Plan) -> Iterator[str]:
             yield f"with {names.count(tier.name)} tiers {tier.name!r}; give each its own name"
         if tier.medium not in _MEDIA:
             yield f"with a tier whose medium is {_shown(tier.medium)}, none of {', '.join(_MEDIA)}"
-        measured = [name for name in ("save_s", "load_s") if getattr(tier, name) is not None]
-        for flaw in _number_flaws(tier, ("snapshot_s", *measured)):
+        times, rates = (
+            [name for name in names if getattr(tier, name) is not None]
+            for names in (("snapshot_s", "save_s", "load_s"), ("write", "read"))
+        )
+        for flaw in (*_number_flaws(tier, times), *_positive_flaws(tier, rates)):
             yield f"with a tier {flaw}"
-        for name in ("write", "read"):
-            if getattr(tier, name) is not None:
-                for flaw in _positive_flaws(tier, (name,)):
-                    yield f"with a tier {flaw}"
 
 
 def _held_flaws(plan: Plan) -> Iterator[str]:
@@ -217,16 +216,11 @@ def _difference_flaws(law: Differences) -> Iterator[str]:
     yield from _positive_flaws(law, ("interval_s", "merge_s"))
     yield from _number_flaws(law, ("whole", "rows"))
     for name in ("at", "shares"):
-        if not isinstance(getattr(law, name), tuple) or not all(
-            map(_is_from_0, getattr(law, name))
-        ):
-            yield f"whose {name} is {_shown(getattr(law, name))}, no tuple of numbers from 0"
-    if (
-        not law.at
-        or len(law.at) != len(law.shares)
-        or law.at[0] != 0
-        or list(law.at) != sorted(law.at)
-    ):
+        values = getattr(law, name)
+        if not isinstance(values, tuple) or not all(map(_is_from_0, values)):
+            yield f"whose {name} is {_shown(values)}, no tuple of numbers from 0"
+    ascends = law.at[:1] == (0,) and list(law.at) == sorted(law.at)
+    if not ascends or len(law.at) != len(law.shares):
         yield f"whose shares are at {_shown(law.at)}, not one at each of some that ascend from 0"
 
 

@@ -98,7 +98,7 @@ def test_a_log_that_is_replayed_is_one_history(replayed, tmp_path):
 
 
 def test_a_log_that_begins_after_the_job_is_told_with_the_way_out(tmp_path):
-    """As one does whose clock is a calendar."""
+    """Times since 1970, in a column that counts from the start of the job."""
     log = tmp_path / "late.csv"
     log.write_text("time_s,node\n1740000000,1\n1740100000,2\n")
     assert list(of_log(scenario(trace=str(log)))) == [AS_IT_STANDS, BEGINS]

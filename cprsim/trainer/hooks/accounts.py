@@ -42,7 +42,7 @@ def joined(all_said: Sequence[dict[str, Any]], takes_counts: bool) -> dict[str, 
     updates, counts = dict(job["updates"]), dict(job["counts"])
     made = sum(each["updates"]["made"] for each in all_said)
     gone = sum(each["updates"]["lost"] + each["updates"]["unsaved"] for each in all_said)
-    updates["worth"] = updates.get("lost_steps", 0.0) + gone * updates["steps"] / max(made, 1)
+    updates["worth"] = updates.get("earlier_steps", 0.0) + gone * updates["steps"] / max(made, 1)
     for name in ("made", "lost", "unsaved"):
         updates[name] = sum(each["updates"][name] for each in counted)
     for name in ("bytes_saved", "bytes_loaded"):

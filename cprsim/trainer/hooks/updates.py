@@ -33,7 +33,7 @@ class UpdateCount:
         self.since = torch.zeros(places, dtype=torch.int32)
         self._unit = unit
         # Lost before, where that was counted in another unit: so many steps' worth of the job.
-        self._lost_steps = 0.0
+        self._earlier_steps = 0.0
         self._cleared: tuple[RowIds | None, Tensor] | None = None
         self.lost = self._made = self._steps = 0
 
@@ -78,7 +78,7 @@ class UpdateCount:
         self._made, self._steps = counts["made"], counts["steps"]
         if fresh:
             self.lost = counts["lost"]
-            self._lost_steps = before.get("lost_steps" if counts is before else "worth", 0.0)
+            self._earlier_steps = before.get("earlier_steps" if counts is before else "worth", 0.0)
         self.lost += counts["unsaved"] + round(steps * self._made / max(self._steps, 1))
         self.since.zero_()
         self._cleared = None
@@ -89,7 +89,7 @@ class UpdateCount:
             self.lost = before["lost"]
 
     def _counts(self, before: Mapping[str, Any]) -> bool:
-        """Return whether counts are in the unit of this process; 0.2.0 noted none."""
+        """Return whether counts are in the unit of this process; 0.1.0 noted none."""
         return bool(before.get("unit", self._unit) == self._unit)
 
     def document(self, chosen: RowIds | None) -> dict[str, Any]:
@@ -98,13 +98,13 @@ class UpdateCount:
         if chosen is not None:
             unsaved = int(self.since.sum()) - int(self.since[torch.as_tensor(chosen)].sum())
         counts = {"made": self._made, "steps": self._steps, "lost": self.lost, "unsaved": unsaved}
-        return counts | {"unit": self._unit, "lost_steps": self._lost_steps}
+        return counts | {"unit": self._unit, "earlier_steps": self._earlier_steps}
 
     def lost_and_all(self, steps: int) -> tuple[float, float]:
         """Updates that were lost, and those of a job of so many steps if all are like these."""
         if not self._steps:
-            return self._lost_steps, float(steps)
-        before = self._lost_steps * self._made / self._steps
+            return self._earlier_steps, float(steps)
+        before = self._earlier_steps * self._made / self._steps
         return self.lost + before, steps * self._made / self._steps
 
 
