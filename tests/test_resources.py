@@ -60,15 +60,17 @@ def test_copies_are_forwarded_once_more_for_each():
     assert found["memory_overhead"].tolist() == [0, 1, 2]
 
 
-def test_what_was_rolled_back_was_forwarded_as_well():
-    # Both copies of shard 0 go, and the job returns to its start.
+@pytest.mark.parametrize("slowdown", [0, 0.25, 1.0])
+def test_what_was_rolled_back_was_forwarded_as_well(slowdown):
+    # Both copies of shard 0 go, and the job returns to its last save.
     strikes = {
         "distribution": "deterministic",
         "mean": "9 h",
         "hits": {"parameter_servers": "100%"},
     }
-    found = summary({"it": {"system": "replication", "interval": "5 h"}}, strikes)
-    trained_s = 36_000 * (1 + found.loc["it", "lost"])
+    copies = {"system": "replication", "interval": "2 h", "slowdown": slowdown}
+    found = summary({"it": copies}, strikes)
+    trained_s = 36_000 * (1 + found.loc["it", "lost"] / (1 + slowdown))
 
     assert found.loc["it", "lost"] > 0
     assert found.loc["it", "peer_bytes"] == pytest.approx(trained_s * 0.2 * GB)

@@ -131,8 +131,9 @@ def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:
 
 
 def _peer_bytes(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
-    # What was rolled back was forwarded as well.
-    trained_s = basis.useful_s + run["lost"]
+    # What was rolled back was forwarded as well; a slower job lost fewer useful seconds in it.
+    useful_share = basis.useful_s / (basis.useful_s + run["slowdown"])
+    trained_s = basis.useful_s + run["lost"] * useful_share
     return _bytes(run["sent"], basis) + basis.peer_bytes_per_s * trained_s
 
 

@@ -435,11 +435,15 @@ def _constant(delay: object) -> float:
 
 
 def _sets(together: Together, servers: int) -> NDArray[np.int64]:
-    """Return sets of servers, shape (servers, sets, size); `NONE` fills missing places."""
+    """Return sets of servers, shape (servers, sets, size).
+
+    A smaller set has its first server again, and `NONE` fills the places of missing sets.
+    """
     sets = [together.sets(server) for server in range(servers)]
-    shape = servers, max(map(len, sets)), max(len(each) for some in sets for each in some)
-    found = np.full(shape, NONE)
+    size = max((len(each) for some in sets for each in some), default=1)
+    found = np.full((servers, max(map(len, sets)), size), NONE)
     for row, some in zip(found, sets, strict=True):
         for place, each in zip(row, some, strict=False):
-            place[:] = each
+            place[:] = each[0]
+            place[: len(each)] = each
     return found

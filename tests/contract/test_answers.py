@@ -2,15 +2,19 @@
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cprsim.batch.engine import simulate as compiled
 from cprsim.contract.actions import Loss, Recover
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within, is_gone
 from cprsim.contract.plan import Plan
-from cprsim.scenario import load_scenario
+from cprsim.scenario import Scenario, load_scenario
+from cprsim.sim.engine import COLUMNS, simulate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ALL, LOST, NONE = Recover("all"), Recover("lost"), Recover("none")
@@ -126,6 +130,47 @@ def test_servers_that_are_too_near(servers):
 def test_each_set_has_its_server(together: Together):
     assert all(server in each for server in range(6) for each in together.sets(server))
     assert hash(together) == hash(pickle.loads(pickle.dumps(together)))
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """Sets of any number and size, by server."""
+
+    by_server: tuple[tuple[tuple[int, ...], ...], ...]
+
+    def sets(self, server: int) -> tuple[tuple[int, ...], ...]:
+        return self.by_server[server]
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        (((0, 1),), ((1, 2, 3), (1, 0)), (), ((3,),)),
+        (((0, 1, 2, 3),), (), (), ()),
+        ((), (), (), ()),
+    ],
+)
+def test_sets_of_ones_own_are_played_as_they_are_read(sets):
+    """They ended in a ValueError of NumPy unless all had one size."""
+    made = Scenario(
+        job={"useful_time": "3000 s"},
+        cluster={"parameter_servers": 4},
+        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"},
+        failures={
+            "distribution": "exponential",
+            "mean": "100 s",
+            "hits": {"parameter_servers": "40%"},
+        },
+        policies={name: {"system": "partial", "interval": "100 s"} for name in ("data", "called")},
+    )
+    rule = Answers((Case(ALL, gone=Uneven(sets)), Case(LOST)))
+    made.plans["data"] = replace(made.plan("data"), recover=rule)
+    made.plans["called"] = replace(made.plan("called"), recover=rule.__call__)
+
+    data, called = simulate(made, ["data", "called"], range(20), 0).swapaxes(0, 1)
+    assert np.array_equal(data, called)
+    assert np.array_equal(data[:, None], compiled(made, ["data"], range(20), 0))
+    assert (data[:, COLUMNS.index("lost")].sum() > 0) == any(sets)
 
 
 # --- Shipped policies ----------------------------------------------------------------------------

@@ -233,6 +233,45 @@ def test_no_other_policy_takes_the_name_of_a_shipped_system() -> None:
         registry.register(Full)
 
 
+CELL = """
+from typing import Literal
+
+import cprsim
+from cprsim.policies.full import Full
+
+@cprsim.register
+class Mine(Full):
+    system: Literal["mine"]
+    interval: float = {interval}
+"""
+RUN = """
+from cprsim.errors import UsageError
+
+job = cprsim.load_scenario("quickstart").mapping() | {"policies": {"mine": {"system": "mine"}}}
+result = cprsim.run(cprsim.Scenario(**job), replications=200, engine="sim", workers=1)
+print(result.plans["mine"].schedules[0].period_s)
+try:
+    cprsim.run(cprsim.Scenario(**job), replications=200, engine="sim", workers=2)
+except UsageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy() -> None:
+    """Its workers can't import what no file has; they died, "out of memory perhaps"."""
+    cells = CELL.format(interval=3600) + CELL.format(interval=7200) + RUN
+    done = subprocess.run(
+        [sys.executable, "-c", cells], text=True, capture_output=True, check=False
+    )
+
+    assert done.stdout.splitlines() == [
+        "7200.0",
+        "policy 'mine': Mine is a class of this session, which worker processes can't import; "
+        "write it into a module, or give workers=1",
+    ], done.stderr
+
+
 def test_a_policy_without_a_name_is_not_registered() -> None:
     class Nameless(Policy):
         system: str = "nameless"
