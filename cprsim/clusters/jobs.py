@@ -170,10 +170,14 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
             unit = "B/s" if section == "job" else "B"
             tables[section][key] = f"{value * factor!r} {unit}"
     failures, table = template.failures, tables["failures"]
-    if failures.per == "job" and failures.mean_s is not None:
-        table["mean"] = f"{failures.mean_s / factor!r} s"
-    if failures.per == "job" and failures.durations_s is not None:
-        table["durations"] = [f"{each / factor!r} s" for each in failures.durations_s]
+    laws: list[tuple[Any, dict[str, Any]]] = [(failures, table)] if failures.per == "job" else []
+    if failures.silent is not None:
+        laws.append((failures.silent, table["silent"]))
+    for law, keys in laws:
+        if law.mean_s is not None:
+            keys["mean"] = f"{law.mean_s / factor!r} s"
+        if law.durations_s is not None:
+            keys["durations"] = [f"{each / factor!r} s" for each in law.durations_s]
     for each in (table, *table.get("causes", ())):
         if "hits" in each:
             each["hits"] = _hits(each["hits"], servers, trainers)
