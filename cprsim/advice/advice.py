@@ -41,8 +41,8 @@ class Found:
     was given; jobs of a fleet. `lossless`: whether nothing that it answers failures with loses
     learning. `over`: by how much it is over the bound that it breaks most; below 0 where it breaks
     none. `in_sum`, of a fleet: the machine time of all jobs together, over the useful, - 1.
-    `lacks`: what its overhead may have more in the mean, with 95 %, for a loss that takes back much
-    and that no replication met; its intervals allow for it.
+    `lacks`: by how much the mean overhead may be too low, with 95 %, because no replication met a
+    rare loss that takes back much; its intervals allow for it.
     """
 
     candidate: Candidate
@@ -107,7 +107,7 @@ class Found:
             "system": self.candidate.system,
             "settings": self.settings,
             **means,
-            "breakdown": {cause: each.mean for cause, each in self.causes.items()},
+            "breakdown": {cause: finite(each.mean) for cause, each in self.causes.items()},
             "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
             "memory_overhead": self.plan.memory_overhead,
             "needs": self.needs,

@@ -27,7 +27,7 @@ def log(values: Floats) -> Floats:
 
 
 def power(logs: Floats) -> Floats:
-    """Numbers of these logarithms, or the largest whose product with another a float can hold."""
+    """Numbers of these logarithms, cut off where a product of two would overflow a float."""
     return np.asarray(np.exp(np.minimum(logs, _MOST_LOG)))
 
 

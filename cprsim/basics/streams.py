@@ -66,7 +66,6 @@ class CohortDraws:
 
     `sample(rng, size)` draws an array of shape `size`. Columns are drawn when they are needed, for
     all rows at once: what a row holds depends neither on the others nor on who asks for what.
-    `first`, where it is given, draws the first column in place of `sample`.
     """
 
     _LEAST = 8
@@ -77,10 +76,9 @@ class CohortDraws:
         seed: int,
         cohort: int,
         cause: Cause,
-        first: Sampler | None = None,
         entity: int = 0,
     ) -> None:
-        self._sample, self._first = sample, first
+        self._sample = sample
         self._key, self._entity = (seed, cohort, cause), entity
         self._rng: np.random.Generator | None = None
         self._drawn = np.empty((COHORT, 0))
@@ -91,8 +89,5 @@ class CohortDraws:
             self._rng = self._rng or stream(*self._key, self._entity)
             # Doubling keeps the number of calls small.
             more = self._sample(self._rng, (COHORT, max(self._LEAST, self._drawn.shape[1])))
-            if self._first is not None and not self._drawn.size:
-                # From a separate stream: with it or without, all other columns are the same.
-                more[:, :1] = self._first(stream(*self._key, entity=1), (COHORT, 1))
             self._drawn = np.concatenate([self._drawn, more], axis=1)
         return self._drawn

@@ -31,9 +31,9 @@ from cprsim.sim.tables import Tables
 
 #: Largest number of replications at once: more take memory and gain no speed.
 _MOST = 64 * COHORT
-#: Largest count of random numbers drawn for these: for nodes, and for failures in useful time.
+#: Largest count of random numbers drawn at once: for nodes, and for failures in useful time.
 _NUMBERS = 4_000_000
-#: Largest count of their saves, about: a second of work, which Ctrl-C cannot interrupt.
+#: Largest count of saves played at once, about: a second of work, which Ctrl-C cannot interrupt.
 _SAVES = 100_000_000
 _FLOWS = 8
 #: Random numbers of a kind that are drawn for a run, at least.
@@ -59,7 +59,7 @@ def simulate(
     for start in range(0, len(numbers), size):
         part = Part(scenario, policies, numbers[start : start + size])
         ledgers, statuses = _play_all([part], seed)
-        # The simulator raises the error of a run that makes no progress, or does end it.
+        # A run that was given up: the simulator raises its error, or plays it to its end.
         for place in np.flatnonzero(statuses).tolist():
             replication, policy = divmod(place, len(policies))
             number = int(part.replications[replication])
@@ -129,8 +129,6 @@ def _play_all(
         play_runs(runs, tables, drawn, _room(tables[0], room + 1), ledgers, statuses)
         if play_runs.stats.cache_misses and play_runs.stats.cache_path is not None:
             note_compiled(Path(play_runs.stats.cache_path))  # so that no command compiles it again
-        if not statuses.any():
-            break
         room *= 2 if codes.MORE_ROOM in statuses else 1
         more = (statuses != codes.DONE) & (statuses != codes.GIVEN_UP)
         lacking = lacking[np.maximum.reduceat(more, first)[lacking]]
@@ -259,9 +257,9 @@ class _Blocks:
 
 
 def first_sizes(scenario: Scenario) -> dict[int, int]:
-    """Return how many numbers are drawn at first, by status.
+    """Return how many numbers are drawn at first, by the status of a run that lacks some.
 
-    About one run of a cohort needs more.
+    Enough for nearly all runs of a cohort: about one of them needs more.
     """
     model, useful_s = scenario.failure_model, scenario.job.useful_time_s
     failures = useful_s / model.mtbf_s
@@ -270,7 +268,6 @@ def first_sizes(scenario: Scenario) -> dict[int, int]:
     sizes = dict.fromkeys(range(codes.MORE_GAPS, codes.MORE_ROOM), most)
     sizes[codes.MORE_LIVES] = _generations(failures / model.nodes, model.nodes)
     sizes[codes.MORE_VOIDS] = 64
-    sizes |= dict.fromkeys((codes.MORE_STARTS, codes.MORE_NOTICES), most)
     if scenario.failures.notice is not None:
         alarms = useful_s * scenario.failures.notice.false_alarms_per_s
         sizes[codes.MORE_ALARMS] = _doubled(alarms + 4 * math.sqrt(alarms) + 2)

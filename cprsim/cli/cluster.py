@@ -13,7 +13,9 @@ NAMES = ("jobs.csv", "use.csv", "crowds.csv", "cluster.json", "jobs.png", "manif
 
 @opt.options(
     path=opt.argument("A cluster file (TOML), or the name of a shipped one.", "CLUSTER", there),
-    replications=opt.option("How often, each with other draws.", kind=int, default=1),
+    replications=opt.option(
+        "How many times to play it, each with other random draws.", kind=int, default=1
+    ),
     seed=opt.SEED,
     workers=opt.option("Processes that play.", kind=int, default=1),
     alone=opt.flag(
@@ -53,7 +55,7 @@ def cluster(asked: Any) -> None:
 
 
 def _window(text: str | None) -> tuple[float, float] | None:
-    """Return the two ends of a part of the time, s."""
+    """Return the two ends of a part of the time, s; None for all of it."""
     from cprsim.basics.units import parse_duration
     from cprsim.errors import UsageError
 

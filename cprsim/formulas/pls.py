@@ -101,8 +101,8 @@ def mean_pls_interval_s(
 ) -> float:
     """The rarest saving at which `mean_pls` is the target, s.
 
-    0 where no interval meets the target (see `least_pls`). Where a job that never saves meets it,
-    (E6), which is no shorter than the job.
+    0 where no interval meets the target (see `least_pls`). Where even a job that never saves meets
+    it, the interval of (E6), which is no shorter than the job then.
 
     With `n` saves `mean_age_s` is a parabola, rising in tau, and a shorter interval with one save
     more can be as old again. Of all `n` whose parabola meets the target, the least.

@@ -7,9 +7,11 @@ NONE: Final = -1
 #: The repair of a failure whose cause says none, s: `costs.reschedule`.
 AS_ALL_S: Final = -1.0
 
-# --- Causes of foreground seconds, in the order in which a run adds them up ---
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(9)
-CAUSES: Final = 9
+#: Causes of foreground seconds by number, in the order in which a run adds them up.
+CAUSES: Final = (
+    *("train", "save", "load", "reschedule", "detect", "stall", "verify", "start", "shutdown"),
+)
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(len(CAUSES))
 
 # --- Kinds of flows ---
 #: Foreground work that flows in the background may slow down.

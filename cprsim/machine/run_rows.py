@@ -236,7 +236,7 @@ def working_memory(
         "tiers": (TierRow, tiers),
         "kept": (CheckpointRow, tiers * (older + 1) + 1),
         "links": (LinkRow, 3),
-        "spent": (float, CAUSES),
+        "spent": (float, len(CAUSES)),
         "flows": (FlowRow, flows),
         "ended": (FlowRow, flows),
         "comings": (ComingRow, flows),

@@ -7,7 +7,6 @@ from numpy.random import Generator
 from cprsim.basics.units import counted, format_percent
 from cprsim.contract import actions
 from cprsim.contract.checks import answer_flaw, save_flaw
-from cprsim.contract.ledger import CAUSES
 from cprsim.errors import NowhereError, RunError
 from cprsim.failures.hits import Hit
 from cprsim.job.severity import SEVERITIES
@@ -19,9 +18,6 @@ from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import BackgroundTask, Observer
 from cprsim.sim.tables import PlanRows
 
-#: Causes of foreground seconds, by the machine's numbers.
-NAMES = ("train", "save", "load", "reschedule", "detect", "stall", "verify", "start", "shutdown")
-assert set(NAMES) < set(CAUSES)
 #: Kinds of background tasks for observers, by kind of flow.
 _KINDS = {
     codes.SAVING: "save",
@@ -72,7 +68,7 @@ class Outside:
     def span(self, cause: int, start_s: float, end_s: float) -> None:
         """Report seconds charged to a cause."""
         if self.observer is not None:
-            self.observer.span(NAMES[cause], start_s, end_s)
+            self.observer.span(codes.CAUSES[cause], start_s, end_s)
 
     def slowed(self, by_s: float) -> None:
         """Report by how many seconds the training of the last span was slowed down."""

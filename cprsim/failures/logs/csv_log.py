@@ -1,11 +1,8 @@
-"""Failure logs as tables of comma-separated values: cprsim's own format, and others'.
+"""Failure logs as tables of comma-separated values: cprsim's own format, and others'."""
 
-Which rows are failures, their columns say: by the user's word, or by words that are known.
-"""
-
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,17 +12,18 @@ from cprsim.basics.tabular import LogPath
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.clock import DIGITS, LAST_DATE_S, Times, read_times
-from cprsim.failures.logs.log import FailureLog, forget_early
-from cprsim.failures.logs.options import Cell, Columns, Rules, day_of
-from cprsim.failures.logs.outages import (
-    REPEATED,
-    UNSEEN,
-    Integers,
-    merged,
-    outages_of_rows,
+from cprsim.failures.logs.failing_rows import (
+    few_values,
+    guessed_rows,
+    named_rows,
+    rows_with,
+    unread_columns,
 )
-from cprsim.failures.logs.table import cells_of, name_of, names_of, read_table, refuse
-from cprsim.failures.logs.words import FLAGS, NO, YES, meaning, plain
+from cprsim.failures.logs.flagged_log import failures_among, rarest_rows, without_leaving
+from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.options import Columns, Rules, day_of
+from cprsim.failures.logs.outages import Integers, without_repeats
+from cprsim.failures.logs.table import cells_of, names_of, read_table, refuse
 from cprsim.job.severity import SEVERITIES
 from cprsim.survival.sample import Floats
 
@@ -55,31 +53,6 @@ _FEWEST = 10  # gaps of which the mean says anything
 _EARLIEST_S = 788_918_400.0  # 1995: no log is older that counts in numbers since 1970
 #: A failure may be reported twice within this time, s; from this share of all on a note says so.
 _AGAIN_S, _MANY = 60.0, 0.2
-#: Share of the times between rows of a node that are alike in a table of regular rows, and of rows
-#: that say the same as the one before: a log of changes has none.
-_REGULAR, _SAME = 0.8, 0.5
-#: Names of columns whose words are states.
-_STATES: Final = FLAGS["lasting_columns"] | FLAGS["state_columns"]
-#: Words of outages that may have been planned: their owner has to say it.
-_PLANNED: Final = ("maint", "planned", "drain")
-_MOST_VALUES, _FEW_VALUES, _HALF = 8, 4, 0.5
-
-_Flags = NDArray[np.bool_]
-#: Columns with but few values, in small letters.
-_Few = Mapping[str, "pd.Series[Any]"]
-
-
-class _FailingRows(NamedTuple):
-    """The rows that are failures, shape (n,).
-
-    `by`: the cells that they have, as COLUMN=VALUE. `lasting`: whether a node stays so for a while.
-    `guessed`: whether the column is known by its name, and not named by the user.
-    """
-
-    failing: _Flags
-    by: str
-    lasting: bool
-    guessed: bool
 
 
 def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_RULES) -> FailureLog:
@@ -111,9 +84,9 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
         table = _without_twins(table, [found["time"], found["node"]])
     known = [name for name in found.values() if name != found.get("kind")]
     free = [name for name in names_of(table) if name not in known]
-    few = _few_values(table, free)
-    flagged = None if rules.failing is None else _named_rows(table, few, rules.failing)
-    leaving = None if rules.leaving is None else _rows_with(table, "left_when", rules.leaving)
+    few = few_values(table, free)
+    flagged = None if rules.failing is None else named_rows(table, few, rules.failing)
+    leaving = None if rules.leaving is None else rows_with(table, "left_when", rules.leaving)
     own = found["time"] == "time_s" and rules.time_unit is None
     times = read_times(table, found["time"], found.get("end"), plain=own, unit=rules.time_unit)
     for name in (found[column] for column in ("node", "rack") if column in found):
@@ -129,22 +102,22 @@ def read_csv(path: LogPath, columns: Columns | None = None, rules: Rules = _NO_R
     if len(table) < rows:
         every = replace(every, rows=("rows", rows), dropped={_TWINS: rows - len(table)})
     try:
-        flagged = flagged or _guessed_rows(few) or _rarest(every, few, order)
+        flagged = flagged or guessed_rows(few) or rarest_rows(every, few, order)
         log = every
         if flagged is not None:
-            log = _failures_among(every, flagged, flagged.failing[order])
+            log = failures_among(every, flagged, flagged.failing[order])
         if leaving is not None:
-            log = _without_leaving(log, every, leaving[order])
+            log = without_leaving(log, every, leaving[order])
     except LogError as error:
         raise LogError(f"{path}: {error}") from None
     if log is not every:
         named = every.of_nodes and not _are_indices(table[found["node"]])
         log = _from_first_failure(log, named)
-    log = _without_repeats(log)
+    log = without_repeats(log)
     notes = [*_columns_notes(table, every, times.notation, own)]
     if flagged is not None and flagged.guessed:
         notes.append(f"Failures are the rows with {flagged.by}; else give --failure-when.")
-    notes += _unread([name for name in free if name not in found.values()], few, flagged)
+    notes += unread_columns([name for name in free if name not in found.values()], few, flagged)
     if not own:
         notes += [*_repeats(log), *_doubtful_mean(log, times.notation)]
     late = int(np.count_nonzero(np.diff(times.starts_s) < 0))
@@ -207,73 +180,6 @@ def _forget_far(ends_s: Floats, times: Times) -> dict[str, int]:
     return {"repairs that end after 2099": int(far.sum())} if far.any() else {}
 
 
-def _rarest(every: FailureLog, few: _Few, order: Integers) -> _FailingRows | None:
-    """Return the rows with the rarer value of the one flag of a table of regular rows."""
-    names = [name for name in few if _is_flag(_values(few, name))]
-    if len(names) != 1 or not every.of_nodes:
-        return None
-    yes = few[names[0]].isin(YES).to_numpy()
-    failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
-    if _watch_of(every, failing[order]) is None:
-        return None
-    by = f"{names[0]}={min({*_values(few, names[0])} & said)}"
-    return _FailingRows(failing, by, lasting=False, guessed=True)
-
-
-def _failures_among(every: FailureLog, flagged: _FailingRows, failing: _Flags) -> FailureLog:
-    """Return those of all rows of a table, `every`, that are failures.
-
-    Of a table in which nodes have rows at regular times, from the first to the last of each node
-    it was watched. Where a row is of a state that lasts, rows in a row are one outage, and a node
-    that is down in the first of the table's regular rows has not failed.
-    """
-    if not failing.any():
-        raise LogError(f"holds no failure: no row has {flagged.by}")
-    watch = _watch_of(every, failing) if every.kinds is None and every.of_nodes else None
-    rows, repaired_s = np.flatnonzero(failing), every.repaired_s
-    out, unused = {f"rows without {flagged.by}": len(failing) - len(rows)}, dict(every.unused)
-    if flagged.lasting and every.of_nodes:
-        count = len(rows)
-        rows, ends_s = outages_of_rows(every.times_s, every.machines, failing)
-        out[REPEATED] = count - len(rows)
-        if watch is not None:
-            unseen = every.times_s[rows] == watch.came_s.to_numpy()[every.machines[rows]]
-            if unseen.any():
-                unused[UNSEEN] = int(unseen.sum())
-            rows, ends_s = rows[~unseen], ends_s[~unseen]
-        if repaired_s is None:
-            repaired_s = np.full(len(every), np.nan)
-            repaired_s[rows] = ends_s
-    if not len(rows):
-        raise LogError("holds no failure: nodes are down from their first row on")
-    log = replace(every, repaired_s=repaired_s, unused=unused).leaving_out(rows, out)
-    if watch is None:  # rows of changes: watched from the first failure to the last
-        first_s, last_s = float(log.times_s[0]), float(log.times_s[-1])
-        return replace(log, start_s=first_s, span_s=last_s - first_s)
-    came_s, left_s = watch.came_s.to_numpy(), watch.left_s.to_numpy()
-    return replace(log, came_s=came_s, left_s=left_s, population=len(watch))
-
-
-def _without_leaving(log: FailureLog, every: FailureLog, leaving: _Flags) -> FailureLog:
-    """Return the log with nodes that left by some rows of its table, which are no failures.
-
-    `every`: all rows of the table. `leaving`: by which of them nodes leave, shape (n,).
-    """
-    count = int(every.machines.max()) + 1
-    came_s = np.full(count, every.start_s) if log.came_s is None else log.came_s
-    left_s = np.full(count, every.until_s) if log.left_s is None else np.array(log.left_s)
-    seen = np.bincount(every.machines, minlength=count) > 0
-    left_s[every.machines[leaving]] = every.times_s[leaving]
-    gone_s = left_s[log.machines]
-    kept = (log.times_s < gone_s) | ((log.times_s == gone_s) & (gone_s == every.until_s))
-    rows = np.flatnonzero(kept)
-    if not len(rows):
-        raise LogError("holds no failure: all nodes have left before")
-    why = {"rows of nodes that leave or have left": len(log) - len(rows)}
-    left_s = np.where(seen, left_s, came_s)
-    return replace(log.leaving_out(rows, why), came_s=came_s, left_s=left_s)
-
-
 def _from_first_failure(log: FailureLog, named: bool) -> FailureLog:
     """Return the log as it would be of a table of its failures alone, but for the time watched.
 
@@ -301,50 +207,6 @@ def _from_first_failure(log: FailureLog, named: bool) -> FailureLog:
             if getattr(log, name) is not None
         },
     )
-
-
-def _without_repeats(log: FailureLog) -> FailureLog:
-    """Return the log without failures of nodes that were down already: what touches an outage.
-
-    An outage ends with the last of its records that has an end. Without any, nothing is down.
-    """
-    if log.repaired_s is None:
-        return log
-    known = np.fmax(log.times_s, log.repaired_s)
-    rows, ends_s = merged(log.machines, log.times_s, known)
-    repeats, order = len(log) - len(rows), np.argsort(rows, kind="stable")
-    if not repeats:
-        return log
-    rows, ends_s = rows[order], ends_s[order]
-    untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
-    ends_with_one = log.times_s[-1] == log.start_s + log.span_s
-    return replace(
-        log.leaving_out(rows, {REPEATED: repeats}),
-        span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
-        repaired_s=np.where(untold, np.nan, ends_s),
-    )
-
-
-def _watch_of(every: FailureLog, failing: _Flags) -> pd.DataFrame | None:
-    """Return when nodes that have rows at regular times came and left; None where they have not.
-
-    A row a node, by its number. A row is valid until the next one is due.
-    """
-    rows = pd.DataFrame({"node": every.machines, "time_s": every.times_s, "bad": failing})
-    rows = rows.sort_values(["node", "time_s"])
-    by_node = rows.groupby("node")
-    steps = by_node.time_s.diff().dropna().round(3)
-    if steps.empty or (by_node.bad.shift() == rows.bad)[steps.index].mean() < _SAME:
-        return None
-    counts = steps.value_counts()
-    step_s = float(counts.index[counts == counts.max()].min())
-    if not step_s or counts.max() < _REGULAR * len(steps):
-        return None
-    ends = pd.DataFrame({"came_s": by_node.time_s.first(), "left_s": by_node.time_s.last()})
-    ends = ends.reindex(range(int(every.machines.max()) + 1))
-    ends = ends.fillna({"came_s": 0.0, "left_s": -step_s})
-    ends["left_s"] += step_s
-    return ends
 
 
 def _columns_notes(
@@ -424,99 +286,3 @@ def _repeats(log: FailureLog) -> Iterator[str]:
             f"{count:,} failures follow one of the same node within a minute: if several monitors "
             'tell the same failure, give --coalesce "1 min".'
         )
-
-
-def _few_values(table: pd.DataFrame, names: Sequence[str]) -> _Few:
-    """Return those of the columns that have but few values."""
-    small = {name: table[name].str.lower() for name in names}
-    return {name: cells for name, cells in small.items() if cells.nunique() <= _MOST_VALUES}
-
-
-def _rows_with(table: pd.DataFrame, rule: str, cell: Cell) -> _Flags:
-    """Return whether each row has the cell that a rule of the user names."""
-    return table[name_of(table, cell.column, rule)].map(cell.holds).to_numpy(np.bool_)
-
-
-def _named_rows(table: pd.DataFrame, few: _Few, cell: Cell) -> _FailingRows:
-    """Return the rows that are failures by the user's word: those with a cell."""
-    same = [name for name in few if plain(name) == plain(cell.column)]
-    lasts = _lasts(cell.column, (cell.value.lower(),), _values(few, *same[:1]))
-    return _FailingRows(_rows_with(table, "failure_when", cell), str(cell), lasts, guessed=False)
-
-
-def _guessed_rows(few: _Few) -> _FailingRows | None:
-    """Return the rows that are failures by the words of a column; None where no column says it."""
-    guesses = list[_FailingRows]()
-    for name, cells in few.items():
-        bad = _bad_values(name, _values(few, name))
-        if bad:
-            by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
-            lasts = _lasts(name, bad, _values(few, name))
-            guesses.append(_FailingRows(cells.isin(bad).to_numpy(), by, lasts, guessed=True))
-    for each in guesses[1:]:
-        if not np.array_equal(each.failing, guesses[0].failing):
-            raise LogError(
-                f"{guesses[0].by} and {each.by} name different rows as failures; choose with "
-                "--failure-when"
-            )
-    return guesses[0] if guesses else None
-
-
-def _unread(names: Sequence[str], few: _Few, used: _FailingRows | None) -> Iterator[str]:
-    """Yield sentences on columns that nothing reads, but for the one that is `used`."""
-    told = []
-    for name in names:
-        if used is not None and used.by.startswith(f"{name}="):
-            continue
-        kinds = sorted(filter(None, _values(few, name)))
-        several = 1 < len(kinds) <= _FEW_VALUES and not {*kinds} <= YES | NO
-        told.append(f"{name!r} ({', '.join(kinds)})" if several else repr(name))
-        if used is None and _is_flag(kinds):
-            yield (
-                f"Column {name!r} holds only {' and '.join(kinds)} and was not used: "
-                f"if it says which rows are failures, give --failure-when {name}=1."
-            )
-    if told:
-        yield f"Columns not used: {', '.join(told)}."
-
-
-def _values(few: _Few, name: str = "") -> list[str]:
-    """The values of a column, as they first come; none if they aren't few."""
-    return few[name].unique().tolist() if name in few else []
-
-
-def _is_flag(values: Collection[str]) -> bool:
-    """Return whether values say yes and no, and nothing else."""
-    kinds = {*values}
-    return kinds <= YES | NO and bool(kinds & YES and kinds & NO)
-
-
-def _word(name: str) -> str:
-    """Return the word of a name without its common prefixes and suffixes."""
-    words = [word for word in plain(name).split("_") if word not in FLAGS["around"]]
-    return "_".join(words) or plain(name)
-
-
-def _lasts(column: str, values: Sequence[str], every: Sequence[str]) -> bool:
-    """Return whether values of a column are of a state, and not of a moment."""
-    if {*every} & FLAGS["back"]:
-        return True
-    if {*values} <= YES | NO:
-        return _word(column) in FLAGS["lasting"]
-    return _word(column) in FLAGS["lasting_columns"] or {*values} <= FLAGS["lasting"]
-
-
-def _bad_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the values of a column that are of failures, if others are not."""
-    word = _word(name)
-    if _is_flag(values):
-        bad = False if word in FLAGS["events"] else None
-        bad = (None if "_" in word else meaning(word)) if bad is None else bad
-        return () if bad is None else tuple(each for each in values if each in (NO if bad else YES))
-    if not {word, plain(name)} & _STATES:
-        return ()
-    means = {value: meaning(value) for value in values}
-    doubtful = any(word in value for value in values for word in _PLANNED)
-    if doubtful or {*means.values()} != {True, False}:
-        return ()
-    return tuple(value for value in values if means[value] is False)

@@ -221,3 +221,25 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
         began_s=began_s[kept],
         causes=None if log.causes is None else tuple(log.causes[row] for row in rows[kept]),
     )
+
+
+def without_repeats(log: FailureLog) -> FailureLog:
+    """Return the log without failures of nodes that were down already: what touches an outage.
+
+    An outage ends with the last of its records that has an end. Without any, nothing is down.
+    """
+    if log.repaired_s is None:
+        return log
+    known = np.fmax(log.times_s, log.repaired_s)
+    rows, ends_s = merged(log.machines, log.times_s, known)
+    repeats, order = len(log) - len(rows), np.argsort(rows, kind="stable")
+    if not repeats:
+        return log
+    rows, ends_s = rows[order], ends_s[order]
+    untold = np.isnan(log.repaired_s[rows]) & (ends_s == log.times_s[rows])
+    ends_with_one = log.times_s[-1] == log.start_s + log.span_s
+    return replace(
+        log.leaving_out(rows, {REPEATED: repeats}),
+        span_s=float(log.times_s[rows[-1]]) - log.start_s if ends_with_one else log.span_s,
+        repaired_s=np.where(untold, np.nan, ends_s),
+    )
