@@ -220,8 +220,8 @@ def _take_stock(job: Running) -> None:
     - `DOWN` = `WAITING` + nodes being rebuilt: nodes that are down.
     """
     run, lists = job.run, job.lists
-    others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
-    if not others:  # fast path of the common case
+    waits = lists[WAITING][COUNT] or lists[WAITING][SEVERITY]
+    if not (run.comings or run.flows or waits):  # the first failure of a recovery, nothing else
         for row in (HIT, LOST, NEW, WAITING, DOWN):
             node_lists.copy(lists, row, STRUCK)
         node_lists.clear(lists, PLACED)

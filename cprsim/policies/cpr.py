@@ -94,13 +94,13 @@ class Cpr(Policy):
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
         portion, slower, writes, besides_s = self._saving(context)
         fails = context.costs.save_fails(REMOTE, bool(self.checksum))
-        # Portions of a round: the first falls on a shard that is as young as one of them takes.
+        # Of the n = 1 / portion saves of a round a row waits for one to n, (n + 1) / 2 in the mean.
         each_s = self._save_s(context, REMOTE, portion, writes, besides_s)
         save_s = each_s / portion * (1 + portion) / 2
         older = 1.0
         if self.after_void == "skip" and portion == 1:
             older = (1 + fails) / (1 - fails)
-            save_s /= 1 + fails
+            save_s /= 1 + fails  # times `older`: 1 / (1 - fails) attempts at each save
         else:
             save_s *= mean_attempts(fails)
         again = context.failures_per_recovery(*_recovery_s(context))

@@ -48,6 +48,7 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     # No run depends on memory, which goes with [model] alone; tests/contract has it.
     missing -= {"cluster.memory", "cluster.trainer_memory"}
     missing -= {"model.batch", "model.tables.updates", "cpr-ssu.together"}
+    missing -= {"cluster.restarts_in_place"}  # tests/sim/test_causes.py draws it
     # Others refuse it, or with some of their keys.
     missing -= {f"{system}.on_notice" for system in set(SYSTEMS) - ANSWERING}
     missing |= {"title", *get_args(Name)}

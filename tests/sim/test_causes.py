@@ -320,6 +320,8 @@ def cured(draw: st.DrawFn) -> Tables:
         costs["restart"] = draw(delays) or "1 s"
         if draw(st.booleans()):
             costs["restart_fails"] = draw(st.integers(0, 5)) / 10
+        if draw(st.booleans()):
+            tables["cluster"]["restarts_in_place"] = ["process", "node"]
     return tables
 
 
