@@ -11,8 +11,8 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort, SeverityRows
 from cprsim.failures.hits import Hit, MeanHit
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import Attendance
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.processes import Process, kinds_of

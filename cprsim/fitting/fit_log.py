@@ -10,9 +10,10 @@ import numpy as np
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
+from cprsim.failures.logs.attendance import Attendance
+from cprsim.failures.logs.coincidence import coincidence, rack_bursts
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import Attendance, coincidence, rack_bursts
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.frailty_fit import frailty_fit

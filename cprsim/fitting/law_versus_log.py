@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from cprsim.errors import UsageError
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import Attendance
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import gap_keys, law_keys, log_keys

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from cprsim.failures.logs.attendance import Attendance
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import Attendance
 from cprsim.fitting.repairs import MOST_CAUSES, NO_CAUSE, OTHERS
 from cprsim.job.severity import SEVERITIES, Severity
 

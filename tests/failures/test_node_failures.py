@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
+from cprsim.failures.logs.coincidence import rack_bursts
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import node_failures, rack_bursts, worst_share
+from cprsim.failures.logs.node_failures import node_failures, worst_share
 from tests.failures.logs_by_hand import log_of
 from tests.survival.cases import SHARED, STEPFUN, needs_stepfun
 

@@ -8,7 +8,7 @@ import pytest
 
 from cprsim.errors import LogError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.node_failures import rack_bursts
+from cprsim.failures.logs.coincidence import rack_bursts
 from cprsim.failures.logs.options import parse_window
 from cprsim.fitting.mtbf import measured_mtbf
 from tests.failures.logs_by_hand import log_of

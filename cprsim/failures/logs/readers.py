@@ -84,7 +84,7 @@ READERS: Final = {
         rules=PLANS,
     ),
     "slurm": Reader(
-        "monitors:read_slurm",
+        "slurm:read_slurm",
         "sacctmgr -P list event",
         counts_nodes=False,
         looks=r"\A([^\n]*\bNodeName\b[^\n]*\||[^|\n]*\|[^|\n]*\|\d{4}-\d\d-\d\dT[^|\n]*\|)",
@@ -92,14 +92,14 @@ READERS: Final = {
         reads_rules=True,
     ),
     "prometheus": Reader(
-        "monitors:read_prometheus",
+        "prometheus:read_prometheus",
         "JSON of query_range, 1 where a node is up",
         rules=("failure_when", "left_when"),
         reads_rules=True,
         looks=r'\A\{.*"resultType"\s*:\s*"matrix"',
     ),
     "xid": Reader(
-        "monitors:read_xid",
+        "xid:read_xid",
         "kernel logs with NVIDIA Xids",
         counts_nodes=False,
         looks=r"NVRM: Xid \(|\bSXid \(PCI|NVRM:[^\n]*\bf(allen|ell) off the bus",

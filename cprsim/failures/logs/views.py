@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.attendance import Attendance, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import Attendance, never_seen, sizes
+from cprsim.failures.logs.node_failures import never_seen
 from cprsim.failures.logs.outages import ends_before, merged
 from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.frailty import Histories
