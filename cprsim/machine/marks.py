@@ -46,14 +46,14 @@ def of_taken(job: Running) -> int:
     return _CORRUPT * is_corrupt(job) + _VERIFIED * is_verified(job)
 
 
-def stored(job: Running, tier: int, save: Any, taken: int, reads: float) -> int:
+def stored(job: Running, tier: int, save: Any, taken: int, is_difference: bool) -> int:
     """Return the marks of a taken checkpoint once it is stored in a tier.
 
-    A save that needs the last one is torn if that is.
+    A save that needs the last one, as a difference does, is torn if that is.
     """
     if _schedule(job, tier).live:
         taken &= ~_VERIFIED
-    alone = save.alone and reads <= 1.0
+    alone = save.alone and not is_difference
     torn = job.run.torn and tier == save.tier
     return taken | _TORN if torn or (not alone and _last(job, tier).marks & _TORN) else taken
 

@@ -62,7 +62,7 @@ def usable(job: Running, checkpoint: Held, save: Any, writes: float) -> None:
     job.run.saves += 1
     ended(job, save, writes)
     for tier in range(0 if save.blocking else save.tier, save.tier + 1):
-        _put(job, tier, checkpoint, save)
+        _put(job, tier, checkpoint, save, writes)
 
 
 def ended(job: Running, save: Any, writes: float) -> None:
@@ -71,13 +71,14 @@ def ended(job: Running, save: Any, writes: float) -> None:
     job.run.sent += save.sent * writes
 
 
-def _put(job: Running, tier: int, checkpoint: Held, save: Any) -> None:
+def _put(job: Running, tier: int, checkpoint: Held, save: Any, writes: float) -> None:
     row = last(job, tier)
     if checkpoint.progress_s < row.progress_s:
         return  # a newer checkpoint became usable earlier
     own = checkpoint.marks
     if job.plan.marked:
-        own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads)
+        # A difference is read together with what it was taken from.
+        own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads > writes)
         marks.put_away(job, tier)
         row = last(job, tier)
     set_content(row, checkpoint, checkpoint.reads)

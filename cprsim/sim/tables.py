@@ -316,7 +316,7 @@ class PlanRows(PatternRows):
             "portion": save.portion,
             "tries_again": self.plan.tries_again(save),
             "can_fail": save.tier in self._can_fail,
-            "alone": not save.leaves,
+            "alone": not save.leaves and save.since is None,
         }
         if values["tier"] == NONE:  # the simulator raises the save's error
             return values

@@ -139,6 +139,11 @@ def test_a_save_of_nothing():
     assert load_s(0.0) == 0.0
 
 
+def test_a_load_in_figure_12():
+    # 1760 GB: the mean of bars of 11.1 and 11.4 min, calibrated
+    assert load_s(1760 * GB) == pytest.approx(MINUTE * (11.1 + 11.4) / 2)
+
+
 # Minutes until a job that saves every 60 or 30 min has made up for a failure.
 @pytest.mark.parametrize(
     ("size_gb", "every_60", "every_30"),
