@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cprsim.runs.selection.bounds import Bound
+from cprsim.runs.selection.bounds import RESTARTS, Bound
 from cprsim.runs.selection.certificate import certify, judge
 from cprsim.runs.selection.samples import PairedMoments, PairedSample
 from tools.validation.worlds import judged, two_rare
@@ -275,3 +275,9 @@ def test_two_rare_is_the_case_that_was_reviewed():
     assert 1 - math.exp(-world.rate) == pytest.approx(0.02)
     assert world.quiet[0] > world.quiet[1]
     assert world.means[0] < world.means[1]
+
+
+def test_a_run_at_the_limit_of_a_percentile_is_within_it():
+    measures = {"failures": np.array([1.0, 2.0, 3.0])}
+
+    assert Bound(RESTARTS, 2).counted(measures).tolist() == [False, False, True]
