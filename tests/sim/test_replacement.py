@@ -3,8 +3,13 @@
 from itertools import count
 from typing import Any
 
+import numpy as np
+import pytest
+
 import cprsim
-from cprsim.sim.engine import play
+from cprsim.basics.streams import COHORT, Cause, stream
+from cprsim.batch.engine import simulate as compiled
+from cprsim.sim.engine import COLUMNS, play, simulate
 
 EACH_NODE = {
     "distribution": "exponential",
@@ -50,3 +55,24 @@ def test_failures_hit_servers_or_trainers_as_drawn() -> None:
 
     assert [play(scenario, "p", 0, each).pls > 0 for each in range(8)] == of_servers
     assert 0 < sum(of_servers) < 8
+
+
+@pytest.mark.parametrize("played", [simulate, compiled])
+def test_each_failure_has_its_own_delay_in_the_order_drawn(played: Any) -> None:
+    scenario = cprsim.Scenario(
+        job={"useful_time": "10 h"},
+        cluster={"parameter_servers": 4},
+        costs={
+            "save": "0 s",
+            "load": "0 s",
+            "reschedule": {"distribution": "exponential", "mean": "1 min"},
+        },
+        failures={"exactly": 3, "during_recovery": False},
+        policies={"p": {"system": "full", "interval": "10 min"}},
+    )
+    found = played(scenario, ["p"], range(50), 7)[:, 0]
+    drawn_s = stream(7, 0, Cause.RESCHEDULE).exponential(60.0, (COHORT, 8))
+    for row, failures in enumerate(found[:, COLUMNS.index("failures")].astype(int)):
+        waited_s = found[row, COLUMNS.index("reschedule")]
+        assert waited_s == pytest.approx(drawn_s[row, :failures].sum())
+    assert np.unique(found[:, COLUMNS.index("failures")]).max() == 3
