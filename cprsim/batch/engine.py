@@ -129,6 +129,8 @@ def _play_all(
         play_runs(runs, tables, drawn, _room(tables[0], room + 1), ledgers, statuses)
         if play_runs.stats.cache_misses and play_runs.stats.cache_path is not None:
             note_compiled(Path(play_runs.stats.cache_path))  # so that no command compiles it again
+        if not statuses.any():
+            break
         room *= 2 if codes.MORE_ROOM in statuses else 1
         more = (statuses != codes.DONE) & (statuses != codes.GIVEN_UP)
         lacking = lacking[np.maximum.reduceat(more, first)[lacking]]
@@ -259,7 +261,7 @@ class _Blocks:
 def first_sizes(scenario: Scenario) -> dict[int, int]:
     """Return how many numbers are drawn at first, by the status of a run that lacks some.
 
-    Enough for nearly all runs of a cohort: about one of them needs more.
+    About one run of a cohort needs more than that.
     """
     model, useful_s = scenario.failure_model, scenario.job.useful_time_s
     failures = useful_s / model.mtbf_s

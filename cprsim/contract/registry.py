@@ -46,10 +46,17 @@ _CLASSES: dict[str, type[Policy]] = {}
 def register(policy: type[Policy]) -> type[Policy]:
     """Make `policy` known under the `Literal` of its `system` field; usable as a decorator.
 
+    It replaces an earlier class of the same place and name: a cell of a notebook may run again.
+
     Returns
     -------
     type[Policy]
         The same class.
+
+    Raises
+    ------
+    ValueError
+        If it has no such name, or another class has it.
 
     Examples
     --------
@@ -67,16 +74,15 @@ def register(policy: type[Policy]) -> type[Policy]:
         raise ValueError(f'{policy.known_as()}: declare its name as system: Literal["name"]')
     (name,) = names
     known = _shipped(name) if name in SHIPPED else _CLASSES.get(name, policy)
-    if known is not policy and not _written_again(known, policy):
+    if known is not policy and _place(known) != _place(policy):
         raise ValueError(f"system {name!r} is registered already, by {known.__qualname__}")
     _CLASSES[name] = policy
     return policy
 
 
-def _written_again(known: type[Policy], policy: type[Policy]) -> bool:
-    """Return whether it is the same class of a notebook, whose cell ran once more."""
-    of_it = known.__module__ == policy.__module__ == "__main__"
-    return of_it and known.__qualname__ == policy.__qualname__
+def _place(policy: type[Policy]) -> tuple[str, str]:
+    """Return where a class is defined; a cell or module that runs again defines it again there."""
+    return policy.__module__, policy.__qualname__
 
 
 def _shipped(system: str) -> type[Policy]:

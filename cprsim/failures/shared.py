@@ -34,7 +34,7 @@ class SharedDraws:
         self._known: dict[Hashable, tuple[int, Any]] = {}
 
     def kept(self, key: Hashable, make: Callable[[], _Any], numbers: int) -> _Any:
-        """Return the result of the first `make` of a key; it draws so many numbers at first."""
+        """Return what `make` returned when first called for a key; `numbers`: that it draws."""
         found = self._known.pop(key, None)
         if found is None:
             found = numbers, make()
@@ -60,7 +60,7 @@ class CohortStreams:
         return stream(*self.key, cause, entity)
 
     def kept(self, what: Hashable, make: Callable[[], _Any], numbers: int) -> _Any:
-        """Return the result of the first `make` of a `what`; it draws so many numbers at first."""
+        """Return what `make` returned when it was first called for it; `numbers`: that it draws."""
         return (
             make() if self._shared is None else self._shared.kept((self.key, what), make, numbers)
         )

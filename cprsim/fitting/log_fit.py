@@ -13,9 +13,9 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
 from cprsim.failures.logs.attendance import sizes
-from cprsim.failures.logs.coincidence import Coincidence, RackBursts
+from cprsim.failures.logs.coincidence import WITHIN_S, Coincidence, RackBursts
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.node_failures import WITHIN_S, NodeFailures, node_failures
+from cprsim.failures.logs.node_failures import NodeFailures, node_failures
 from cprsim.failures.logs.options import as_json
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.block import block

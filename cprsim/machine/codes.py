@@ -8,10 +8,10 @@ NONE: Final = -1
 AS_ALL_S: Final = -1.0
 
 #: Causes of foreground seconds by number, in the order in which a run adds them up.
-CAUSES: Final = (
+CAUSE_NAMES: Final = (
     *("train", "save", "load", "reschedule", "detect", "stall", "verify", "start", "shutdown"),
 )
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(len(CAUSES))
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = range(len(CAUSE_NAMES))
 
 # --- Kinds of flows ---
 #: Foreground work that flows in the background may slow down.

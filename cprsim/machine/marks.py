@@ -49,13 +49,19 @@ def of_taken(job: Running) -> int:
 def stored(job: Running, tier: int, save: Any, taken: int, is_difference: bool) -> int:
     """Return the marks of a taken checkpoint once it is stored in a tier.
 
-    A save that needs the last one, as a difference does, is torn if that is.
+    One that needs another is torn where that is: the last baseline, or the checkpoint before.
     """
+    row = job.tiers[tier]
     if _schedule(job, tier).live:
         taken &= ~_VERIFIED
-    alone = save.alone and not is_difference
     torn = job.run.torn and tier == save.tier
-    return taken | _TORN if torn or (not alone and _last(job, tier).marks & _TORN) else taken
+    if save.alone and not is_difference:
+        row.torn_base = torn
+    elif save.from_base:
+        torn = torn or row.torn_base
+    else:
+        torn = torn or _last(job, tier).marks & _TORN != 0
+    return taken | _TORN if torn else taken
 
 
 def _schedule(job: Running, tier: int) -> Any:

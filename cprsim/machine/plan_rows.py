@@ -38,8 +38,8 @@ class SaveRow(Row):
     tier = transfer = unsaved = unsaved_count = 0
 
     # Whether training waits for its end; whether a failed save is tried again; whether it can fail;
-    # whether it leaves no rows to other saves.
-    blocking = tries_again = can_fail = alone = False
+    # whether it needs no other save; whether the one it needs is the last baseline.
+    blocking = tries_again = can_fail = alone = from_base = False
 
     # Share of the rows; bytes that a load reads, and bytes written to the store and to peers, in
     # full checkpoints; seconds that training waits for the snapshot of a background save; volume

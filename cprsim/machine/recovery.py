@@ -221,7 +221,7 @@ def _take_stock(job: Running) -> None:
     """
     run, lists = job.run, job.lists
     waits = lists[WAITING][COUNT] or lists[WAITING][SEVERITY]
-    if not (run.comings or run.flows or waits):  # the first failure of a recovery, nothing else
+    if not (run.comings or run.flows or waits):  # nobody is down but those that have just failed
         for row in (HIT, LOST, NEW, WAITING, DOWN):
             node_lists.copy(lists, row, STRUCK)
         node_lists.clear(lists, PLACED)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from cprsim.machine.codes import CAUSES, NONE
+from cprsim.machine.codes import CAUSE_NAMES, NONE
 from cprsim.machine.node_lists import FIRST, FIXED
 from cprsim.machine.plan_rows import TransferRow
 from cprsim.machine.rows import Row, of_columns
@@ -112,8 +112,10 @@ class TierRow(Row):
     start_s = 0.0
     tier_since = 0
 
-    # Last links of the chain that were taken, and that are stored.
+    # Last links of the chain that were taken, and that are stored; whether the last whole save is
+    # torn, which differences may be taken from.
     taken_link = stored_link = 0
+    torn_base = False
 
     # The background save in a fast path: its order, instants, and content.
     under_way = order = taken_marks = 0
@@ -236,7 +238,7 @@ def working_memory(
         "tiers": (TierRow, tiers),
         "kept": (CheckpointRow, tiers * (older + 1) + 1),
         "links": (LinkRow, 3),
-        "spent": (float, len(CAUSES)),
+        "spent": (float, len(CAUSE_NAMES)),
         "flows": (FlowRow, flows),
         "ended": (FlowRow, flows),
         "comings": (ComingRow, flows),

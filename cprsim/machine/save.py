@@ -21,7 +21,7 @@ def save(job: Running, number: int) -> None:
     attempts.count_save(job)
     whole = number == plan.last_save or (plan.notices and number == plan.emergency)
     run.writes, run.reads = 1.0, row.reads
-    if plan.sequence == DIFFERENCES and not whole:
+    if plan.sequence == DIFFERENCES and not whole and not plan.own:
         run.writes, run.reads = job.links[ASKED].writes, job.links[ASKED].reads
     if verifies(job):
         verify(job, number)

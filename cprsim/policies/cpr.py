@@ -100,7 +100,7 @@ class Cpr(Policy):
         older = 1.0
         if self.after_void == "skip" and portion == 1:
             older = (1 + fails) / (1 - fails)
-            save_s /= 1 + fails  # times `older`: 1 / (1 - fails) attempts at each save
+            save_s /= 1 + fails  # with `older` that is 1 / (1 - fails), the attempts at each save
         else:
             save_s *= mean_attempts(fails)
         again = context.failures_per_recovery(*_recovery_s(context))

@@ -131,7 +131,8 @@ def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:
 
 
 def _peer_bytes(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
-    # What was rolled back was forwarded as well; a slower job lost fewer useful seconds in it.
+    # What was rolled back was forwarded as well. It took as long as training that counts, which is
+    # exact where all of it is as slow.
     useful_share = basis.useful_s / (basis.useful_s + run["slowdown"])
     trained_s = basis.useful_s + run["lost"] * useful_share
     return _bytes(run["sent"], basis) + basis.peer_bytes_per_s * trained_s

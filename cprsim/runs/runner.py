@@ -113,8 +113,6 @@ def run(
     prepare(engines.values(), engine)
     # What is compiled holds no lock while it plays.
     pool = Threads if set(engines.values()) == {"batch"} and is_ready() else Workers
-    if pool is Workers and workers > 1:
-        _check_importable(scenario, names)
     play = partial(_play, scenario, seed)
     update = partial(updating, progress, replications, count=_Task.runs, each=len(names))
     if replications * len(names) <= MOST_ROWS:
@@ -127,19 +125,6 @@ def run(
         with closing(map_tasks(digest, tasks, workers, pool)) as digests:
             kept = reduce(add, (each for _, each in update(digests)))
     return Result.build(scenario, kept, seed=seed, engines=engines)
-
-
-def _check_importable(scenario: Scenario, names: Sequence[str]) -> None:
-    """Raise `UsageError` for a policy of a notebook: a worker process has no such class."""
-    if hasattr(sys.modules["__main__"], "__file__"):
-        return  # of a script, which workers import
-    for name in names:
-        kind = type(scenario.policies[name])
-        if kind.__module__ == "__main__":
-            raise UsageError(
-                f"policy {name!r}: {kind.__qualname__} is a class of this session, which worker "
-                "processes can't import; write it into a module, or give workers=1"
-            )
 
 
 class _Task(NamedTuple):
@@ -242,9 +227,11 @@ def map_tasks(
         while under_way:
             yield _next(under_way, ended)
     except BrokenProcessPool:
-        raise RunError(
-            "a worker process died, out of memory perhaps; try fewer --workers"
-        ) from None
+        why, way_out = "out of memory perhaps", ""
+        if not hasattr(sys.modules["__main__"], "__file__"):  # a notebook, which nobody can import
+            why += ", or for want of a class that this session defines"
+            way_out = ", or write such a class into a module"
+        raise RunError(f"a worker process died, {why}; try fewer --workers{way_out}") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

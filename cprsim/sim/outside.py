@@ -68,7 +68,7 @@ class Outside:
     def span(self, cause: int, start_s: float, end_s: float) -> None:
         """Report seconds charged to a cause."""
         if self.observer is not None:
-            self.observer.span(codes.CAUSES[cause], start_s, end_s)
+            self.observer.span(codes.CAUSE_NAMES[cause], start_s, end_s)
 
     def slowed(self, by_s: float) -> None:
         """Report by how many seconds the training of the last span was slowed down."""

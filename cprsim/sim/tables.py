@@ -42,20 +42,21 @@ class Tables(PatternTables):
         wait = TransferRow(cap=1.0, limit=1.0, share=1.0)
         self.transfers = [wait]  # volumes are seconds
         self.cases: list[CaseRow] = []
-        self._known: dict[Together, dict[str, int]] = {}
+        self._known: dict[tuple[Together, int], dict[str, int]] = {}
 
     def add(self, scenario: Scenario, policy: str, source: int) -> None:
         """Add the rows of a policy whose failures come from `source`."""
         self.plans.append(PlanRows(self, scenario, policy).row(source))
 
     def sets(self, together: Together, servers: int) -> dict[str, int]:
-        """Return the place of sets of servers in `whole`, sets of each server, and their size."""
-        if together not in self._known:
+        """Return the place of sets of servers in `whole`, their number a server, and their size."""
+        key = together, servers
+        if key not in self._known:
             sets = _sets(together, servers)
             _, count, size = sets.shape
-            self._known[together] = {"sets": len(self.whole), "count": count, "width": size}
+            self._known[key] = {"sets": len(self.whole), "count": count, "width": size}
             self.whole += sets.ravel().tolist()
-        return self._known[together]
+        return self._known[key]
 
     @property
     def of_rows(self) -> tuple[tuple[type[Row], list[Any]], ...]:
@@ -303,6 +304,7 @@ class PlanRows(PatternRows):
         """Return the columns of a save of everything; a checksum takes the same for each share."""
         costs, to = self.costs, self.plan.tier(tier)
         check_s, values = costs.check_s(to, self.plan.checksum), super()._difference_values(tier)
+        values |= {"from_base": self.plan.schedules[0].save.since == "baseline"}
         if not check_s:
             return values
         whole = costs.save(to)
@@ -316,7 +318,8 @@ class PlanRows(PatternRows):
             "portion": save.portion,
             "tries_again": self.plan.tries_again(save),
             "can_fail": save.tier in self._can_fail,
-            "alone": not save.leaves and save.since is None,
+            "alone": not save.leaves and save.since is None and save.reads <= save.writes,
+            "from_base": save.since == "baseline",
         }
         if values["tier"] == NONE:  # the simulator raises the save's error
             return values
@@ -437,9 +440,10 @@ def _constant(delay: object) -> float:
 def _sets(together: Together, servers: int) -> NDArray[np.int64]:
     """Return sets of servers, shape (servers, sets, size).
 
-    A smaller set has its first server again, and `NONE` fills the places of missing sets.
+    A smaller set has its first server more than once, and `NONE` fills the places of missing sets.
     """
-    sets = [together.sets(server) for server in range(servers)]
+    # An empty set is always down: as the server itself is, where its sets are looked at.
+    sets = [[each or (server,) for each in together.sets(server)] for server in range(servers)]
     size = max((len(each) for some in sets for each in some), default=1)
     found = np.full((servers, max(map(len, sets)), size), NONE)
     for row, some in zip(found, sets, strict=True):

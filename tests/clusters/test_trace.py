@@ -46,11 +46,13 @@ def _sized(folder, nodes, changes):
 def test_rows_of_tables_and_durations_of_a_law_change_in_proportion(tmp_path):
     tables = [{"rows": 1000, "dim": 16}, {"rows": 3, "dim": 16}]
     law = {"distribution": "empirical", "durations": ["1 h", "3 h"], "silent": {"mean": "10 h"}}
+    law["notice"] = {"lead": "1 min", "false_alarms": "1 / 20 h"}
     for nodes, rows, mtbf_h in ((64, [4000, 12], 0.5), (1, [62, 1], 32.0)):
         scenario = _sized(tmp_path, nodes, {"model": {"tables": tables}, "failures": law})
         assert [each.rows for each in scenario.model.tables] == rows
         assert scenario.failure_model.mtbf_s == pytest.approx(mtbf_h * 3600)
         assert scenario.failure_model.silent_mtbf_s == pytest.approx(5 * mtbf_h * 3600)
+        assert scenario.failures.notice.false_alarm_every_s == pytest.approx(10 * mtbf_h * 3600)
 
 
 @pytest.mark.parametrize(

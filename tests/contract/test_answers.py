@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cprsim.batch.engine import Part, simulate_all
 from cprsim.batch.engine import simulate as compiled
 from cprsim.contract.actions import Loss, Recover
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within, is_gone
@@ -147,22 +148,13 @@ class Uneven:
     [
         (((0, 1),), ((1, 2, 3), (1, 0)), (), ((3,),)),
         (((0, 1, 2, 3),), (), (), ()),
+        (((),), (), (), ()),
         ((), (), (), ()),
     ],
 )
 def test_sets_of_ones_own_are_played_as_they_are_read(sets):
     """They ended in a ValueError of NumPy unless all had one size."""
-    made = Scenario(
-        job={"useful_time": "3000 s"},
-        cluster={"parameter_servers": 4},
-        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"},
-        failures={
-            "distribution": "exponential",
-            "mean": "100 s",
-            "hits": {"parameter_servers": "40%"},
-        },
-        policies={name: {"system": "partial", "interval": "100 s"} for name in ("data", "called")},
-    )
+    made = _with_servers(4)
     rule = Answers((Case(ALL, gone=Uneven(sets)), Case(LOST)))
     made.plans["data"] = replace(made.plan("data"), recover=rule)
     made.plans["called"] = replace(made.plan("called"), recover=rule.__call__)
@@ -171,6 +163,40 @@ def test_sets_of_ones_own_are_played_as_they_are_read(sets):
     assert np.array_equal(data, called)
     assert np.array_equal(data[:, None], compiled(made, ["data"], range(20), 0))
     assert (data[:, COLUMNS.index("lost")].sum() > 0) == any(sets)
+
+
+def _with_servers(servers: int) -> Scenario:
+    return Scenario(
+        job={"useful_time": "3000 s"},
+        cluster={"parameter_servers": servers},
+        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"},
+        failures={
+            "distribution": "exponential",
+            "mean": "100 s",
+            "hits": {"parameter_servers": "40%"},
+        },
+        policies={name: {"system": "partial", "interval": "100 s"} for name in ("data", "called")},
+    )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Neighbours of any number of servers."""
+
+    def sets(self, server: int) -> tuple[tuple[int, ...], ...]:
+        return ((server, server ^ 1),)
+
+
+def test_sets_of_jobs_of_several_sizes_that_are_played_together():
+    """Those of the first were taken for all."""
+    jobs = [_with_servers(4), _with_servers(8)]
+    for each in jobs:
+        rule = Answers((Case(ALL, gone=Pairs()), Case(LOST)))
+        each.plans["data"] = replace(each.plan("data"), recover=rule)
+
+    together = simulate_all([Part(each, ["data"], np.arange(20)) for each in jobs], 0)
+    for each, found in zip(jobs, together, strict=True):
+        assert np.array_equal(found, simulate(each, ["data"], range(20), 0))
 
 
 # --- Shipped policies ----------------------------------------------------------------------------

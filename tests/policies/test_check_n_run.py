@@ -1,5 +1,6 @@
 """Check-N-Run: sizes of what is written."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from cprsim.contract import Clock, Save, Saved, Stored
 from cprsim.contract.controller import saves_of
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play
+from cprsim.sim.engine import COLUMNS, play, simulate
 from tests.policies.by_hand import DIFFERENCES, job_of
 
 
@@ -84,3 +85,22 @@ def test_shares_between_and_beyond_those_computed_one_by_one():
         assert (save.reads - law.whole) / law.rows == pytest.approx(exact, rel=tolerance)
     _, save = saves_of(law, [0.0, 9000.0])
     assert save.reads == law.whole + law.rows * law.shares[-1]
+
+
+@pytest.mark.parametrize("variant", ["one-shot", "consecutive"])
+def test_answers_by_a_function_change_no_save(variant):
+    """With code of its own, a plan's differences were written and read for nothing."""
+    differences = {"variant": variant, "interval": "10 min", "modified": 0.2, "snapshot": "5 s"}
+    scenario = Scenario(
+        job={"useful_time": "40 h"},
+        cluster={"parameter_servers": 4},
+        costs={"save": "4 min", "load": "4 min", "reschedule": "1 min"},
+        failures={"distribution": "exponential", "mean": "5 h"},
+        policies={name: {"system": "check-n-run"} | differences for name in ("data", "called")},
+    )
+    plan = scenario.plan("called")
+    scenario.plans["called"] = replace(plan, recover=plan.recover.__call__)
+
+    data, called = simulate(scenario, ["data", "called"], range(20), 0).swapaxes(0, 1)
+    assert data[:, COLUMNS.index("stored")].min() > 0
+    assert called == pytest.approx(data)

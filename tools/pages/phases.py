@@ -8,7 +8,7 @@ import ast
 import re
 from typing import Final
 
-from cprsim.machine.codes import CAUSES
+from cprsim.machine.codes import CAUSE_NAMES
 from cprsim.machine.phases import CAUSE_OF
 from tools.paths import DOCS, ROOT
 from tools.tables import between, markdown
@@ -103,7 +103,7 @@ def phases_table() -> str:
     """A row for each phase."""
     rows, follow = [], followers()
     for name, (number, comment) in phases().items():
-        cause = f"`{CAUSES[CAUSE_OF[number]]}`" if number < len(CAUSE_OF) else "takes no time"
+        cause = f"`{CAUSE_NAMES[CAUSE_OF[number]]}`" if number < len(CAUSE_OF) else "takes no time"
         then = (f"`{each}`" if each else "" for each in follow[name])
         rows.append((f"`{name}`", comment, cause, *then))
     return markdown(_HEAD, rows)

@@ -20,6 +20,8 @@ Integers = NDArray[np.int64]
 
 #: Failures of different nodes at most this far apart are taken for one event, s.
 _CLOSE_S: Final = 60.0
+#: Nodes that fail at most this long after one another are counted as a burst, s.
+WITHIN_S: Final = 600.0
 #: Failures an event beyond which a law of single nodes makes a job fail too often.
 _MOST_PER_EVENT: Final = 1.1
 _BEYOND: Final = 3.0  # standard errors
@@ -76,7 +78,7 @@ class Joint:
 
     @classmethod
     def of(cls, log: FailureLog, counts: Integers, within_s: float) -> "Joint":
-        """Find those of a log; `counts`: the failures of each of its nodes."""
+        """Count the bursts of a log; `counts`: the failures of each of its nodes."""
         each = _bursts(log.times_s, log.machines, np.zeros(len(log)), within_s)
         several = each[each.nodes > 1]
         by_chance = _joint_by_chance(counts, log.watched_s, within_s)

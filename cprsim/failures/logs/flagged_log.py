@@ -1,4 +1,4 @@
-"""Logs of tables where some rows are failures, and others show how long nodes were watched."""
+"""Logs of tables where some rows are failures; others show how long nodes were watched, or left."""
 
 from dataclasses import replace
 

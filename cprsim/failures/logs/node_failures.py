@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.units import rough_percent
-from cprsim.failures.logs.coincidence import Joint
+from cprsim.failures.logs.coincidence import WITHIN_S, Joint
 from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.sample import Floats
 
 Integers = NDArray[np.int64]
 
 _DRAWS, _SEED = 400, 0
-#: Nodes that fail at most this long after one another are counted as a burst, s.
-WITHIN_S: Final = 600.0
 _DAY_S: Final = 86_400.0
 _MANY: Final = 100.0
 

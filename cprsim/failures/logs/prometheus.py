@@ -1,4 +1,4 @@
-"""Samples of the state of nodes that Prometheus keeps, by a range query."""
+"""Prometheus' samples of whether nodes are up, by a range query."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +44,7 @@ def read_prometheus(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     sample; one whose samples end before those of others and never come back has left with its last,
     or failed if `left_when` of `rules` is `never`. The population is the number of series, in the
     order of the file. Time 0 is the first sample of all; the observation lasts until the last.
+    Raises `LogError` if it can't be read or holds no failure.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Events of nodes that Slurm keeps, as sacctmgr prints them."""
+"""Slurm's events of nodes, as sacctmgr prints them."""
 
 import math
 import re
@@ -37,6 +37,7 @@ def read_slurm(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
 
     Nodes of several clusters differ by Cluster. Time 0 is the first failure; nodes are
     watched until the last instant of the file. `rules`: which reasons are of planned outages.
+    Raises `LogError` if it can't be read or holds no failure.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Errors of GPUs, Xids, in the logs of kernels."""
+"""Errors of NVIDIA GPUs, called Xids, in logs of kernels."""
 
 import math
 import re
@@ -46,7 +46,8 @@ def read_xid(path: LogPath, rules: Rules = _NO_RULES) -> FailureLog:
     And by those of a GPU that falls off the bus without an Xid, and of NVSwitches (SXid). The cause
     is the code. Time 0 is the first failure; hosts are watched until the last of these lines, or
     the last of the file. Times have a zone all, or none, and then are taken for UTC. Such a
-    log lacks the ends of outages. `rules`: codes that are failures, added to `FAILURES`.
+    log lacks the ends of outages. `rules`: codes that are failures, added to `FAILURES`. Raises
+    `LogError` if it can't be read or holds no failure.
     """
     found, left_out, others = list[tuple[str, float, str]](), Counter[str](), False
     until_s, zoned, last = -math.inf, None, ""
