@@ -30,7 +30,7 @@ from cprsim.contract import (
 from cprsim.contract import Clock as Now
 from cprsim.contract.checks import STUCK, answer_flaw, stuck
 from cprsim.contract.ledger import Ledger
-from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.engines import Engine, chosen, prepare, simulate
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.testing.accounts import Recording, assert_time_adds_up, differences, require
@@ -331,10 +331,10 @@ class PolicyConformance:
         """Ledgers are those of the simulator, run by run, in any engine that `auto` takes."""
         for where, tables in self._all():
             scenario, numbers = self._scenario(tables), (0, 1, COHORT - 1, COHORT)
-            played = [
-                simulate(scenario, {"it": engines["it"]}, numbers, 5)[:, 0]
-                for engines in self._engines(scenario)
-            ]
+            played = []
+            for engines in self._engines(scenario):
+                prepare(engines.values(), "batch")  # else the simulator plays until it is compiled
+                played.append(simulate(scenario, {"it": engines["it"]}, numbers, 5)[:, 0])
             for number, found, expected in zip(numbers, played[-1], played[0], strict=True):
                 differ = differences(found, expected)
                 require(
