@@ -173,14 +173,14 @@ def _of_size(template: Scenario, nodes: int) -> dict[str, Any]:
     laws: list[tuple[Any, dict[str, Any]]] = [(failures, table)] if failures.per == "job" else []
     if failures.silent is not None:
         laws.append((failures.silent, table["silent"]))
-    if failures.notice is not None and failures.notice.false_alarm_every_s is not None:
-        every_s = failures.notice.false_alarm_every_s / factor
-        table["notice"]["false_alarms"] = f"1 / {every_s!r} s"
     for law, keys in laws:
         if law.mean_s is not None:
             keys["mean"] = f"{law.mean_s / factor!r} s"
         if law.durations_s is not None:
             keys["durations"] = [f"{each / factor!r} s" for each in law.durations_s]
+    if failures.notice is not None and failures.notice.false_alarm_every_s is not None:
+        every_s = failures.notice.false_alarm_every_s / factor
+        table["notice"]["false_alarms"] = f"1 / {every_s!r} s"
     for each in (table, *table.get("causes", ())):
         if "hits" in each:
             each["hits"] = _hits(each["hits"], servers, trainers)

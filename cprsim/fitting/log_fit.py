@@ -12,8 +12,7 @@ import pandas as pd
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
-from cprsim.failures.logs.attendance import sizes
-from cprsim.failures.logs.coincidence import WITHIN_S, Coincidence, RackBursts
+from cprsim.failures.logs.coincidence import WITHIN_S, Coincidence, RackBursts, sizes
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import NodeFailures, node_failures
 from cprsim.failures.logs.options import as_json

@@ -221,7 +221,7 @@ def _take_stock(job: Running) -> None:
     """
     run, lists = job.run, job.lists
     waits = lists[WAITING][COUNT] or lists[WAITING][SEVERITY]
-    if not (run.comings or run.flows or waits):  # nobody is down but those that have just failed
+    if not (run.comings or run.flows or waits):  # no other node is down
         for row in (HIT, LOST, NEW, WAITING, DOWN):
             node_lists.copy(lists, row, STRUCK)
         node_lists.clear(lists, PLACED)

@@ -77,7 +77,7 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any, writes: float) ->
         return  # a newer checkpoint became usable earlier
     own = checkpoint.marks
     if job.plan.marked:
-        # Of a sequence of differences: they are read together with what they were taken from.
+        # A difference of a sequence is read together with the save that it was taken from.
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads > writes)
         marks.put_away(job, tier)
         row = last(job, tier)

@@ -228,7 +228,7 @@ def map_tasks(
             yield _next(under_way, ended)
     except BrokenProcessPool:
         why, way_out = "out of memory perhaps", ""
-        if not hasattr(sys.modules["__main__"], "__file__"):  # a notebook, which nobody can import
+        if not hasattr(sys.modules["__main__"], "__file__"):  # workers import no notebook
             why += ", or for want of a class that this session defines"
             way_out = ", or write such a class into a module"
         raise RunError(f"a worker process died, {why}; try fewer --workers{way_out}") from None

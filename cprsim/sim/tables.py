@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract import Answers, Case, Recover, Save, Schedule, rules
+from cprsim.contract import Answers, Case, Differences, Recover, Save, Schedule, rules
 from cprsim.contract.actions import emergency_of
 from cprsim.contract.answers import Together
 from cprsim.contract.pattern_rows import PatternRows, PatternTables
@@ -304,7 +304,8 @@ class PlanRows(PatternRows):
         """Return the columns of a save of everything; a checksum takes the same for each share."""
         costs, to = self.costs, self.plan.tier(tier)
         check_s, values = costs.check_s(to, self.plan.checksum), super()._difference_values(tier)
-        values |= {"from_base": self.plan.schedules[0].save.since == "baseline"}
+        assert isinstance(self._sequence, Differences)
+        values |= {"from_base": self._sequence.since == "baseline"}
         if not check_s:
             return values
         whole = costs.save(to)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from cprsim.errors import LogError
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ class Pairs:
 
 
 def test_sets_of_jobs_of_several_sizes_that_are_played_together():
-    """Those of the first were taken for all."""
+    """The sets of the first job were taken for all jobs."""
     jobs = [_with_servers(4), _with_servers(8)]
     for each in jobs:
         rule = Answers((Case(ALL, gone=Pairs()), Case(LOST)))

@@ -8,8 +8,8 @@ import pytest
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.attendance import Attendance, sizes
-from cprsim.failures.logs.coincidence import coincidence
+from cprsim.failures.logs.attendance import Attendance
+from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.replay import Resampled, replay
 from cprsim.failures.spec import Failures

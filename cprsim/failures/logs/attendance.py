@@ -1,24 +1,15 @@
 """Nodes of a log that are there at a time, and at each failure."""
 
 import math
-from collections import Counter
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.failures.hits import none_of
+from cprsim.failures.logs.coincidence import sizes
 from cprsim.failures.logs.log import FailureLog
-from cprsim.survival.sample import Floats
-
-Integers = NDArray[np.int64]
-
-
-def sizes(log: FailureLog) -> Counter[int]:
-    """Count instants at which failures strike by the number of nodes that fail then."""
-    pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
-    _, counts = np.unique(pairs[0], return_counts=True)
-    return Counter(counts.tolist())
+from cprsim.survival.sample import Floats, Integers
 
 
 class Attendance:

@@ -14,9 +14,7 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.spec import Bursts
 from cprsim.survival.kaplan_meier import poisson_band
-from cprsim.survival.sample import Floats
-
-Integers = NDArray[np.int64]
+from cprsim.survival.sample import Floats, Integers
 
 #: Failures of different nodes at most this far apart are taken for one event, s.
 _CLOSE_S: Final = 60.0
@@ -27,6 +25,13 @@ _MOST_PER_EVENT: Final = 1.1
 _BEYOND: Final = 3.0  # standard errors
 _NEGLIGIBLE: Final = 1e-12
 _SHUFFLES, _SEED = 20, 0
+
+
+def sizes(log: FailureLog) -> Counter[int]:
+    """Count instants at which failures strike by the number of nodes that fail then."""
+    pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
+    _, counts = np.unique(pairs[0], return_counts=True)
+    return Counter(counts.tolist())
 
 
 class Coincidence(NamedTuple):

@@ -22,10 +22,10 @@ from cprsim.failures.logs.failing_rows import (
 from cprsim.failures.logs.flagged_log import failures_among, rarest_rows, without_leaving
 from cprsim.failures.logs.log import FailureLog, forget_early
 from cprsim.failures.logs.options import Columns, Rules, day_of
-from cprsim.failures.logs.outages import Integers, without_repeats
+from cprsim.failures.logs.outages import without_repeats
 from cprsim.failures.logs.table import cells_of, names_of, read_table, refuse
 from cprsim.job.severity import SEVERITIES
-from cprsim.survival.sample import Floats
+from cprsim.survival.sample import Floats, Integers
 
 #: The words of a column, and their meanings.
 _WORDS: Final[dict[str, dict[str, Any]]] = {

@@ -39,7 +39,7 @@ class FailingRows(NamedTuple):
 def named_rows(table: pd.DataFrame, few: Few, cell: Cell) -> FailingRows:
     """Return the rows that are failures by the user's word: those with a cell."""
     same = [name for name in few if plain(name) == plain(cell.column)]
-    lasts = _lasts(cell.column, (cell.value.lower(),), values(few, *same[:1]))
+    lasts = _lasts(cell.column, (cell.value.lower(),), values_of(few, *same[:1]))
     return FailingRows(rows_with(table, "failure_when", cell), str(cell), lasts, guessed=False)
 
 
@@ -47,10 +47,10 @@ def guessed_rows(few: Few) -> FailingRows | None:
     """Return the rows that are failures by the words of a column; None where no column says it."""
     guesses = list[FailingRows]()
     for name, cells in few.items():
-        bad = _bad_values(name, values(few, name))
+        bad = _bad_values(name, values_of(few, name))
         if bad:
             by = f"{name}={' or '.join(value or 'nothing' for value in bad)}"
-            lasts = _lasts(name, bad, values(few, name))
+            lasts = _lasts(name, bad, values_of(few, name))
             guesses.append(FailingRows(cells.isin(bad).to_numpy(), by, lasts, guessed=True))
     for each in guesses[1:]:
         if not np.array_equal(each.failing, guesses[0].failing):
@@ -78,7 +78,7 @@ def unread_columns(names: Sequence[str], few: Few, used: FailingRows | None) -> 
     for name in names:
         if used is not None and used.by.startswith(f"{name}="):
             continue
-        kinds = sorted(filter(None, values(few, name)))
+        kinds = sorted(filter(None, values_of(few, name)))
         several = 1 < len(kinds) <= _FEW_VALUES and not {*kinds} <= YES | NO
         told.append(f"{name!r} ({', '.join(kinds)})" if several else repr(name))
         if used is None and is_flag(kinds):
@@ -90,7 +90,7 @@ def unread_columns(names: Sequence[str], few: Few, used: FailingRows | None) -> 
         yield f"Columns not used: {', '.join(told)}."
 
 
-def values(few: Few, name: str = "") -> list[str]:
+def values_of(few: Few, name: str = "") -> list[str]:
     """The values of a column, as they first come; none if they aren't few."""
     return few[name].unique().tolist() if name in few else []
 

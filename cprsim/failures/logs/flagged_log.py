@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from cprsim.errors import LogError
-from cprsim.failures.logs.failing_rows import FailingRows, Few, Flags, is_flag, values
+from cprsim.failures.logs.failing_rows import FailingRows, Few, Flags, is_flag, values_of
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import REPEATED, UNSEEN, Integers, outages_of_rows
+from cprsim.failures.logs.outages import REPEATED, UNSEEN, outages_of_rows
 from cprsim.failures.logs.words import NO, YES
+from cprsim.survival.sample import Integers
 
 #: Share of the times between rows of a node that are alike in a table of regular rows, and of rows
 #: that say the same as the one before: a log of changes has none.
@@ -19,14 +20,14 @@ _HALF = 0.5
 
 def rarest_rows(every: FailureLog, few: Few, order: Integers) -> FailingRows | None:
     """Return the rows with the rarer value of the one flag of a table of regular rows."""
-    names = [name for name in few if is_flag(values(few, name))]
+    names = [name for name in few if is_flag(values_of(few, name))]
     if len(names) != 1 or not every.of_nodes:
         return None
     yes = few[names[0]].isin(YES).to_numpy()
     failing, said = (yes, YES) if yes.mean() < _HALF else (~yes, NO)
     if _watch_of(every, failing[order]) is None:
         return None
-    by = f"{names[0]}={min({*values(few, names[0])} & said)}"
+    by = f"{names[0]}={min({*values_of(few, names[0])} & said)}"
     return FailingRows(failing, by, lasting=False, guessed=True)
 
 

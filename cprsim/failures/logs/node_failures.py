@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from cprsim.basics.units import rough_percent
 from cprsim.failures.logs.coincidence import WITHIN_S, Joint
 from cprsim.failures.logs.log import FailureLog
-from cprsim.survival.sample import Floats
-
-Integers = NDArray[np.int64]
+from cprsim.survival.sample import Floats, Integers
 
 _DRAWS, _SEED = 400, 0
 _DAY_S: Final = 86_400.0

@@ -14,9 +14,7 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.log import EARLIEST_S, FailureLog, forget_early
 from cprsim.failures.logs.options import Rules
 from cprsim.failures.logs.words import planned_word
-from cprsim.survival.sample import Floats, Sample
-
-Integers = NDArray[np.int64]
+from cprsim.survival.sample import Floats, Integers, Sample
 
 #: Why an outage is none of a log's failures: nobody saw it start.
 UNSEEN: Final = "outages under way when the record of their node begins"

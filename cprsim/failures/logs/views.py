@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.logs.attendance import Attendance, sizes
+from cprsim.failures.logs.attendance import Attendance
+from cprsim.failures.logs.coincidence import sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import never_seen
