@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import math
 import multiprocessing.util
 import os
@@ -26,6 +27,9 @@ from tests.gated import Gate, started
 os.environ["OMP_NUM_THREADS"] = "1"
 # The first of such processes leaves the package compiled, which takes most of a second, to others.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Modules and tests stay until the end: to search them for garbage again and again takes a third of
+# the time in which they are collected.
+gc.disable()
 
 # The same examples on every machine and in every run: a test that passes must pass again, however
 # slow the machine is. The quick tier draws few of them, `--drawn` most. A test that needs more than
@@ -158,6 +162,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cases_of = of_a_test.values()
     some = [each for cases in cases_of for each in cases[:: math.ceil(len(cases) / CASES)]]
     keep(config, items, some)
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage from now on, but not among what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def _draws(item: pytest.Item) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from cprsim.runs import runner
 from tests.mistakes import GOOD, Mistake, mistakes
-from tests.studies.test_command import SMALL
+from tests.studies.small import SMALL
 from tests.sweeps.processes import SCENARIO
 from tests.test_cli import QUICKSTART, python
 from tests.test_cli_fit import gamma_csv

@@ -281,6 +281,7 @@ def _canonical(document: dict) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
+@pytest.mark.slow
 def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
     old = {"results.csv": b"old", "fleet-breakdown.png": b"of a run of another kind"}
     write_all(Path("out"), with_manifest(old, {}))
@@ -394,6 +395,7 @@ def test_run_takes_the_name_of_a_system_on_a_file_without_policies(folder, capsy
     assert "policies.peer-memory.iteration: is missing" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_policies_are_listed_and_explained(capsys):
     found = {each["name"]: each for each in json_of(capsys, "policies")["policies"]}
 

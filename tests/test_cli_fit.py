@@ -119,8 +119,8 @@ def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(called):
 @pytest.mark.parametrize(
     ("suffix", "view"),
     [
-        ("PNG", []),
         ("svg", ["--view", "job"]),
+        pytest.param("PNG", [], marks=pytest.mark.slow),
         pytest.param("png", [], marks=pytest.mark.slow),
         pytest.param("pdf", [], marks=pytest.mark.slow),
     ],
@@ -144,6 +144,7 @@ def test_malformed_logs_get_one_line_and_exit_code_2(called, case):
     assert said == ("", f"cprsim: {case.error}\n")
 
 
+@pytest.mark.slow
 @needs_lanl
 def test_a_real_log(called):
     arguments = [str(LANL), "--reader", "lanl", "--system", "20", "--window", "0.5:1"]

@@ -18,6 +18,7 @@ def timeline(*arguments: str) -> int:
     return cli._main(["timeline", SCENARIO, *arguments])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"), [("a.png", b"\x89PNG"), ("b/c.SVG", b"<?xml"), ("d.pdf", b"%PDF")]
 )

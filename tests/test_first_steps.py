@@ -42,6 +42,7 @@ def test_a_scenario_in_a_line():
     )
 
 
+@pytest.mark.slow
 def test_a_limit_may_be_a_percentage():
     job = cprsim.load_scenario("quickstart")
     asked = [cprsim.advise(job, systems=["full"], max_pls=most).criteria for most in (0.02, "2%")]

@@ -8,6 +8,8 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from itertools import count, repeat
 
+import pytest
+
 from cprsim.basics.interrupts import Ended, Threads
 from cprsim.sweeps.driver import Driver
 from cprsim.sweeps.tasks import Task
@@ -56,6 +58,7 @@ def at_any_instant(make: Callable[[], tuple[Callable[[], None], Callable[[], Non
     raise AssertionError
 
 
+@pytest.mark.slow
 def test_futures_that_are_watched_can_end():
     def make():
         futures = [Future(), Future()]
@@ -92,6 +95,7 @@ def test_who_was_interrupted_may_wait_again():
     assert at_any_instant(make) > 5
 
 
+@pytest.mark.slow
 def test_threads_can_end():
     def make():
         threads = Threads(2)
@@ -130,6 +134,7 @@ class OfNever:
         return Never()
 
 
+@pytest.mark.slow
 def test_a_sweep_can_end():
     def make():
         outcomes = Driver(OfNever(), repeat(Task(0, "", ("full",), 1, None, 0)), print).outcomes()

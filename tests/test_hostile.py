@@ -83,6 +83,7 @@ def test_a_text_of_words_and_dots_is_read_in_no_time() -> None:
     parse_toml(f'x = "{"a" * 10**6} {"a.b " * 10**5}"', "it")
 
 
+@pytest.mark.slow
 def test_ten_thousand_faults_are_ten_lines_and_how_many_more(told) -> None:
     lines = told(*RUN, text=GOOD + "".join(f"k{i} = 1\n" for i in range(10_000)))
 

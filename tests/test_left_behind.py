@@ -12,7 +12,7 @@ import pytest
 
 from cprsim.basics.files import locked_tempdir
 from tests.interrupted import session
-from tests.studies.test_command import SMALL
+from tests.studies.small import SMALL
 from tests.waiting import HANGS_S, wait_until
 
 ROOT = Path(__file__).parents[1]

@@ -111,6 +111,7 @@ SHOWN = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", SHOWN)
 def test_nothing_is_wider_than_the_terminal_or_cut(name, columns, folder, called, monkeypatch):

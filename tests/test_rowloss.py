@@ -231,6 +231,7 @@ def test_advice_of_a_target_that_everything_keeps_to_is_never_to_save():
     assert advice.partial.interval_s == float("inf")
 
 
+@pytest.mark.slow
 def test_a_target_that_only_costs_more_than_full_recovery_reach_is_answered_with_full():
     advice = cprsim.decide(cprsim.load_scenario(KAGGLE), 1e-9, quality="updates")
 
@@ -277,6 +278,7 @@ def test_a_log_of_too_few_rows(called, folder):
     assert said == ("", "cprsim: few.txt: has 2 rows; 64 are needed\n")
 
 
+@pytest.mark.slow
 @needs_gowalla
 def test_gowalla_is_flatter_than_dlrm_tables(called):
     document = json.loads(called("rows", "--from", str(GOWALLA), "--json").out)
@@ -301,6 +303,7 @@ def test_json_has_what_the_contract_names(called):
     assert policies["cpr-mfu"]["change_lost"] == policies["cpr-mfu"]["updates_lost"] < 0.02
 
 
+@pytest.mark.slow
 def test_the_table_has_change_where_it_is_not_what_updates_are(called):
     plain = called("rows", KAGGLE, "--policy", "cpr-mfu").out
     by_change = called("rows", KAGGLE, "--policy", "cpr-mfu", "--set", ADAGRAD).out
@@ -331,6 +334,7 @@ def test_a_curve_lies_beside_its_scenario(tmp_path, monkeypatch):
     assert scenario.model.skew.popularity(1000).top_share(0.1) == pytest.approx(0.9)
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn(called, folder):
     assert called("rows", KAGGLE, "--plot", "rows.png").err == "cprsim: wrote rows.png\n"
     assert Path("rows.png").read_bytes().startswith(b"\x89PNG")

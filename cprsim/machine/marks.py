@@ -10,6 +10,7 @@ from cprsim.machine.codes import MORE_SILENT, NONE
 from cprsim.machine.rows import Running, put
 
 _CORRUPT, _VERIFIED, _TORN = rules.CORRUPT, rules.VERIFIED, rules.TORN
+_AFTER_TORN = rules.AFTER_TORN
 
 
 def is_corrupt(job: Running) -> bool:
@@ -59,8 +60,8 @@ def stored(job: Running, tier: int, save: Any, taken: int, is_difference: bool) 
         row.torn_base = torn
     elif save.from_base:
         torn = torn or row.torn_base
-    else:
-        torn = torn or _last(job, tier).marks & _TORN != 0
+    elif _last(job, tier).marks & _TORN:
+        return taken | _TORN | _AFTER_TORN
     return taken | _TORN if torn else taken
 
 
@@ -75,10 +76,13 @@ def _last(job: Running, tier: int) -> Any:
 # --- Older checkpoints ---------------------------------------------------------------------------
 
 
-def put_away(job: Running, tier: int) -> None:
-    """Keep the last checkpoint of a tier among its older ones, which are a ring."""
+def put_away(job: Running, tier: int, stored_marks: int) -> None:
+    """Keep the last checkpoint of a tier among its older ones, which are a ring.
+
+    One that needs a torn one takes its place: while it is kept, so is all of the sequence before.
+    """
     tier_row, older = job.tiers[tier], job.plan.older
-    if not (older and _schedule(job, tier).keeps_older):
+    if not (older and _schedule(job, tier).keeps_older) or stored_marks & _AFTER_TORN:
         return
     before = tier_row.last
     tier_row.last = in_ring(job, tier, 1)

@@ -148,8 +148,9 @@ def retries_save(after_void: str | None, blocking: bool, leaves: bool) -> bool:
     return leaves or (blocking if after_void is None else after_void == "retry")
 
 
-#: Marks of a checkpoint, as bits: it has a silent fault; its content was verified; it is torn.
-CORRUPT, VERIFIED, TORN = 1, 2, 4
+#: Marks of a checkpoint, as bits: it has a silent fault; its content was verified; it is torn; it
+#: needs the one before it, which is torn.
+CORRUPT, VERIFIED, TORN, AFTER_TORN = 1, 2, 4, 8
 
 
 def launch_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:

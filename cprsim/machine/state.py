@@ -79,7 +79,7 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any, writes: float) ->
     if job.plan.marked:
         # A difference of a sequence is read together with the save that it was taken from.
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads > writes)
-        marks.put_away(job, tier)
+        marks.put_away(job, tier, own)
         row = last(job, tier)
     set_content(row, checkpoint, checkpoint.reads)
     row.marks = own

@@ -20,7 +20,7 @@ _COUNTS = ("failures", "absorbed", "saves", "corrupt")
 #: Version of the results for a scenario and a seed. Raise it with a change of simulation, plans,
 #: costs, streams or `COLUMNS` that changes any result: sweeps stored under another version can't be
 #: resumed (`sweeps`).
-MODEL_VERSION = 9
+MODEL_VERSION = 10
 
 
 def simulate(

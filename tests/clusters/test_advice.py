@@ -15,6 +15,7 @@ def _fails(mean, interval):
     return {"set": job | {"policies.full.interval": interval}}
 
 
+@pytest.mark.slow
 def test_a_setting_under_which_a_job_never_ends_is_not_the_best(tmp_path):
     # Twice the interval is better for the second job, and under it the first never ends.
     jobs = [_fails("2 h", "3 h"), _fails("400 h", "40 min")]

@@ -150,6 +150,7 @@ def test_what_json_gives_up_on_is_told_on_one_line(text):
         read_log("spot.json", "spot")
 
 
+@pytest.mark.slow
 @needs_spot
 def test_the_real_spot_traces(tmp_path):
     with tarfile.open(SPOT) as archive:

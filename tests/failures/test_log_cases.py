@@ -118,6 +118,7 @@ def test_a_log_of_the_next_century_is_doubted(tmp_path):
     assert "taken for epoch seconds and begin after 2099" in "\n".join(read(path).notes)
 
 
+@pytest.mark.slow
 def test_what_was_guessed_is_told_with_the_way_out():
     assert "12 nodes left before the end of the log" in notes("c08_new_names.json")
     assert 'by status="unknown"; else give --failure-when value=0' in notes(
@@ -278,6 +279,7 @@ def check(kind: str, seed: int, path: Path) -> None:
     assert log.kept >= len(downs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_drawn_logs_are_read_as_they_are_true(kind, tmp_path):
     for seed in range(LOGS):

@@ -76,6 +76,7 @@ def test_the_example_is_read_as_the_page_says(reader):
         assert len(read_log(name, reader)) == HOLDS[reader]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
 def test_the_command_of_the_page_runs_on_a_log_of_that_kind(reader, capsys):
     arguments = command(reader)

@@ -91,6 +91,7 @@ def test_a_file_that_cannot_be_read_is_one_line(reader: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["log.gz", "log.xz"])
 def test_a_packed_log_that_is_cut_short_is_one_line(name: str) -> None:
     Path(name).write_bytes(PACKED[name[3:]](GOOD)[:-4000])

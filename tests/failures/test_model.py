@@ -91,6 +91,7 @@ def test_a_lanl_replication_is_a_draw_of_nodes_and_start() -> None:
     assert a.period_s == read_lanl(LANL, 20).part((0.5, 1)).span_s
 
 
+@pytest.mark.slow
 @needs_lanl
 def test_lanl_starts_are_uniform_over_the_window() -> None:
     """On a circle with uniform starts the failures of a fixed day count as anywhere else."""

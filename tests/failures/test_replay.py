@@ -30,6 +30,7 @@ def cluster(servers: int, trainers: int) -> Cluster:
     return Cluster.model_validate({"parameter_servers": servers, "trainers": trainers})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [BOUNDED, WATCHED], ids=["bounded", "watched"])
 @pytest.mark.parametrize(("servers", "trainers"), [(2, 2), (5, 1), (8, 0)])
 def test_what_is_played_is_what_the_means_say(log, servers, trainers):
@@ -106,6 +107,7 @@ def of_late_nodes() -> FailureLog:
     return log_of([10, 30, 70, 90, 90], [3, 0, 2, 1, 2], span=100.0, population=4, **ends)
 
 
+@pytest.mark.slow
 def test_a_node_takes_no_part_before_it_comes_nor_after_it_left():
     """By hand: two of three nodes up to 20 s, both of two up to 60 s, two of three from there on.
 

@@ -17,7 +17,7 @@ from cprsim.cli import command
 from cprsim.errors import UsageError
 from cprsim.report import outputs
 from tests.faults.injected import Case, Outcome, in_child
-from tests.studies.test_command import SMALL
+from tests.studies.small import SMALL
 from tests.sweeps.processes import SCENARIO
 
 #: Of somebody else, in the same folder.

@@ -123,6 +123,7 @@ def test_there_is_an_example_of_every_reader():
     assert {reader for reader, _ in EVERY.values()} == {*READERS, "intervals"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", EVERY, indirect=True)
 def test_a_generator_comes_back_with_its_law(generated: LogFit, truth: Truth):
     (weibull,) = (each.law for each in generated.fits if each.law.distribution == "weibull")

@@ -220,6 +220,7 @@ def test_exponential_lives_need_a_frailty_for_stepfun(variance: float, reproduce
     assert (low <= worst_share(counts) <= high) == reproduced
 
 
+@pytest.mark.slow
 def test_the_document_has_what_the_notes_say():
     law = {"distribution": "exponential", "mean": "1000 h", "frailty": 1.0}
     fitted = cprsim.fit(jobs_own_log(100, 4000 * HOUR_S, **law), view="uptime")

@@ -81,6 +81,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[cprsim.Scenario, int]]
     return found
 
 
+@pytest.mark.slow
 def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, played):
     of_new_law(fitted, job())
     assert len({seed for _, seed in played[1:]}) == 64  # delays are drawn anew for each start
@@ -279,6 +280,7 @@ def law_of_lives(tmp_path: Path) -> dict[str, object]:
     return {"distribution": "exponential", "mean": "28 d", "per": "node", "log": log}
 
 
+@pytest.mark.slow
 def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, played):
     named = cprsim.load_scenario(of_its_own(tmp_path, distribution="gamma"))
     found = of_own_law(fit_for(named), named)

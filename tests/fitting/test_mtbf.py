@@ -42,6 +42,7 @@ def test_nodes_that_fail_at_a_constant_rate_scale_linearly():
     assert half == pytest.approx(1.96 / math.sqrt(5000), rel=0.6)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     """95 % of 200 logs, three standard errors (1.5 % each) below."""
     held = 0

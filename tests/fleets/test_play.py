@@ -107,6 +107,7 @@ def test_jobs_at_a_percentile_are_those_within_one_of_it(result):
     assert sum(row[c] for c in OVERHEAD_CAUSES) == pytest.approx(near["overhead"].mean())
 
 
+@pytest.mark.slow
 def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
     # Under partial recovery, which loses no progress, none is given up.
     tables = mapping(

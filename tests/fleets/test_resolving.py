@@ -38,6 +38,7 @@ def rows(scenario, policy):
     return of_rows, tables.whole, tables.real
 
 
+@pytest.mark.slow
 def test_jobs_are_those_that_are_built_from_scratch():
     fleet = load_fleet(SCENARIOS / "production-fleet.toml")
     jobs = range(150, 350)  # of two cohorts

@@ -42,6 +42,7 @@ def test_what_survives_where_saves_and_recoveries_take_no_time():
     assert found == pytest.approx(500 * (1 - math.exp(-900 / 500)) / 1000, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_very_long_allocation_is_a_job_without():
     found = allocated_goodput(100.0, 1e4, 10.0, 1000.0, 50.0, 0.0, 0.0, 0.0)
     segment_s = blocking_segment_s(100.0, 10.0, 1000.0, 0.0, 50.0)

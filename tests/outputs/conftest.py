@@ -12,7 +12,7 @@ from cprsim.cli import trained
 from cprsim.runs import runner
 from tests.mistakes import GOOD
 from tests.outputs.commands import CLUSTER, EVENTS, contents
-from tests.studies.test_command import SMALL
+from tests.studies.small import SMALL
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_files_that_any_code_opens_for_reading_are_recorded(folder):
 # The working directory and links (R13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

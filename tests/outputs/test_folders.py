@@ -102,6 +102,7 @@ def test_the_files_of_an_earlier_run_are_replaced(place):
     assert contents(Path("run")) == before
 
 
+@pytest.mark.slow
 def test_force_replaces_the_others(place):
     expected = contents(Path("run"))
     Path("run/manifest.json").write_bytes(MINE)
@@ -126,6 +127,7 @@ def test_two_commands_share_a_folder(folder):
         output.OutputFolder(folder, ["a", "both", "manifest.json"], force=False)
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_while_it_is_computed_stays(place, monkeypatch, capsys):
     simulate = runner.simulate
 

@@ -32,7 +32,11 @@ from tests.properties.one_run import Strike
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
 from tests.properties.tiers_by_hand import SEVERITIES, Local, Mirror, Remote, TiersByHand
 
-CASES = 300
+
+@pytest.fixture
+def cases(request: pytest.FixtureRequest) -> int:
+    """Of each test; the quick tier plays fewer."""
+    return 60 if request.config.option.quick else 300
 
 
 def played(
@@ -121,10 +125,10 @@ def play_shards(log: Path, job: shard_by_shard.Job) -> Ledger:
     )
 
 
-def test_accepted_loss_is_what_shards_tell_one_by_one(tmp_path: Path) -> None:
+def test_accepted_loss_is_what_shards_tell_one_by_one(tmp_path: Path, cases: int) -> None:
     rng = np.random.default_rng(1)
     seen = Counter[str]()
-    for _ in range(CASES):
+    for _ in range(cases):
         job = draw_shards(rng)
         try:
             expected = ShardByShard(job).run()
@@ -133,7 +137,7 @@ def test_accepted_loss_is_what_shards_tell_one_by_one(tmp_path: Path) -> None:
         assert_alike(play_shards(tmp_path / "log.csv", job), expected, job)
         seen.update(key for key, value in expected.items() if value)
     for entry in ("pls", "updates_lost", "slowdown", "stall", "detect", "absorbed", "saves"):
-        assert seen[entry] >= CASES / 10, entry
+        assert seen[entry] >= cases / 10, entry
 
 
 # --- Replication ---------------------------------------------------------------------------------
@@ -180,17 +184,17 @@ def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
     )
 
 
-def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> None:
+def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path, cases: int) -> None:
     rng = np.random.default_rng(2)
     seen = Counter[str]()
     law = Distribution(**DELAY)
-    for seed in range(CASES):
+    for seed in range(cases):
         job = draw_copies(rng, Draws(CohortDraws(law.sample, seed, 0, Cause.RESCHEDULE), 0))
         expected = CopiesAndSpares(job).run()
         assert_alike(play_copies(tmp_path / "log.csv", job, seed), expected, job)
         seen.update(key for key, value in expected.items() if value)
     for entry in ("lost", "load", "reschedule", "detect", "absorbed", "saves"):
-        assert seen[entry] >= CASES / 10, entry
+        assert seen[entry] >= cases / 10, entry
 
 
 # --- Full and partial recovery --------------------------------------------------------------------
@@ -283,12 +287,12 @@ def play_recoveries(
     )
 
 
-def test_full_and_partial_recovery_are_what_they_are_by_hand(tmp_path: Path) -> None:
+def test_full_and_partial_recovery_are_what_they_are_by_hand(tmp_path: Path, cases: int) -> None:
     """Nodes that are held can fail meanwhile; saves turn out void, and loads fail."""
     rng = np.random.default_rng(5)
     seen = Counter[str]()
     law = Distribution(**DELAY)
-    for seed in range(2 * CASES):
+    for seed in range(2 * cases):
         chances = {key: float(rng.choice([0, 0.05, 0.5])) for key in ("save_fails", "load_fails")}
         delays = Draws(CohortDraws(law.sample, seed, 0, Cause.RESCHEDULE), 0)
         job, storage = draw_recoveries(rng, seed, delays, chances), dict[str, Any](chances)
@@ -302,7 +306,7 @@ def test_full_and_partial_recovery_are_what_they_are_by_hand(tmp_path: Path) -> 
         seen.update(f"{kind} in vain" for kind in run.in_vain)
     vain = ("save in vain", "load in vain")
     for entry in ("lost", "load", "reschedule", "detect", "absorbed", "saves", "pls", *vain):
-        assert seen[entry] >= CASES / 5, entry
+        assert seen[entry] >= cases / 5, entry
 
 
 # --- Two tiers -----------------------------------------------------------------------------------
@@ -380,14 +384,14 @@ def play_tiers(log: Path, job: tiers_by_hand.Job) -> Ledger:
 def test_two_tiers_are_what_they_are_by_hand(tmp_path: Path, near: type[Local | Mirror]) -> None:
     rng = np.random.default_rng(3)
     seen = Counter[str]()
-    for _ in range(CASES):
+    for _ in range(cases):
         job = draw_tiers(rng, near)
         expected = TiersByHand(job).run()
         assert_alike(play_tiers(tmp_path / "log.csv", job), expected, job)
         seen.update(key for key, value in expected.items() if value)
     blocking = ("save", "stall") if near is Local else ()
     for entry in ("lost", "load", "reschedule", "detect", "absorbed", "stored", *blocking):
-        assert seen[entry] >= CASES / 10, entry
+        assert seen[entry] >= cases / 10, entry
 
 
 # --- By hand -------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ def test_names_cannot_break_the_page():
     assert name in page.texts["th"]
 
 
+@pytest.mark.slow
 def test_differences_are_told_with_lost_updates_trained_again_too():
     lossy = Page(report(result({"a": [1.0], "b": [2.0]}, {"a": 0.1}), b"", MANIFEST).decode())
     lossless = Page(report(result({"a": [1.0], "b": [2.0]}), b"", MANIFEST).decode())

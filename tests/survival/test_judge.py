@@ -77,6 +77,7 @@ def test_a_mean_within_a_tenth_is_no_reason_and_a_little_more_is():
     assert judge(sample, far).reason == ("exponential has a mean 11 % above that of the durations")
 
 
+@pytest.mark.slow
 def test_a_dozen_failures_of_the_law_itself_are_adequate():
     """At 5 % chance rejects two of forty, or so."""
     samples = [Sample.complete(np.random.default_rng(seed).gamma(0.6, 1, 12)) for seed in range(40)]

@@ -18,6 +18,7 @@ from cprsim.sweeps.tasks import PointResult, perform
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
+@pytest.mark.slow
 def test_every_point_has_the_numbers_of_a_run_of_its_scenario(out):
     done = cprsim.sweep(scenario(), out, MEANS, replications=230, seed=5)
 
@@ -112,6 +113,7 @@ def test_a_point_that_gets_nowhere_is_recorded_and_the_others_go_on(out):
             done.replications(point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sim", "batch"])
 def test_a_policy_that_gets_nowhere_fails_alone(out, engine):
     # Failures every 20 s: of a save that takes 5 min nothing is ever done, and without one it is.
