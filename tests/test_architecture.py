@@ -16,7 +16,7 @@ import cprsim
 from cprsim.machine import phases as codes
 from cprsim.scenario import Scenario
 from cprsim.sim import engine
-from cprsim.sim.draws import Sink
+from cprsim.sim.failure_draws import Sink
 from cprsim.sim.observer import Observer
 from tools.pages import phases as page
 from tools.paths import DOCS, ROOT
@@ -162,7 +162,7 @@ def _parents(name: str) -> set[str]:
 #: Functions shorter than that hold no rule.
 LINES = 4
 #: Both engines are called by this name: `simulate(scenario, policies, replications, seed)`. Both
-#: take random numbers by the methods of `cprsim.sim.draws.Sink`.
+#: take random numbers by the methods of `cprsim.sim.failure_draws.Sink`.
 SHARED = {"simulate", *(name for name in vars(Sink) if name.startswith(("put", "add")))}
 
 

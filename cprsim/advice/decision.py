@@ -10,7 +10,7 @@ from cprsim.contract.expected import Expected, expected
 from cprsim.contract.ledger import OVERHEAD_CAUSES, overhead
 from cprsim.errors import UsageError
 from cprsim.formulas.makespan import blocking_makespan_s, segment_count
-from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
+from cprsim.policies.cpr import Cpr, CprVanilla, expected_to_cost_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, PrioritySaving
@@ -171,7 +171,7 @@ def decide(
     partial = Option.of(plan, context)
     if quality == "pls" and cpr.pls_interval == "mean":
         partial = replace(partial, expected=replace(partial.expected, pls=mean_pls))
-    better = partial_costs_less(plan, returns_all, context)
+    better = expected_to_cost_less(plan, returns_all, context)
     return Decision(
         full=full,
         partial=partial,

@@ -25,8 +25,9 @@ from cprsim.machine.rows import Row
 from cprsim.machine.run_rows import working_memory
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
-from cprsim.sim.draws import Draw, DrawHits, Kind, ScenarioDraws, listed_of, source_of
+from cprsim.sim.draws import ScenarioDraws
 from cprsim.sim.engine import COLUMNS
+from cprsim.sim.failure_draws import Draw, DrawHits, Kind, listed_of, source_of
 from cprsim.sim.tables import Tables
 
 #: Largest number of replications at once: more take memory and gain no speed.

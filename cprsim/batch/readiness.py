@@ -17,7 +17,7 @@ from threading import Thread
 from cprsim.contract.plan import user_code
 from cprsim.machine import codes
 from cprsim.scenario import Scenario
-from cprsim.sim.draws import source_of
+from cprsim.sim.failure_draws import source_of
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parent

@@ -22,6 +22,8 @@ from cprsim.scenario.scenario import check_hands_over
 
 #: A job's limit where none is given, in useful times.
 _LIMIT: Final = 1.5
+#: What a job's own `[failures]` says beyond when nodes fail, which the cluster's `node` leaves.
+_STAYS: Final = ("silent", "notice", "severity", "during_recovery", "while_waiting")
 #: Keys of sizes and rates that grow with the job.
 _GROWS: Final = (("model", "embedding"), ("model", "optimizer"), ("job", "network"))
 
@@ -139,8 +141,13 @@ def _sized(spec: ClusterSpec, entry: JobEntry) -> Callable[[int | None], Scenari
 def _shared(tables: dict[str, Any], spec: ClusterSpec) -> dict[str, Any]:
     """Return tables with what a job has of the cluster: lives of nodes, spares, outages."""
     tables, shared = dict(tables), spec.mapping()
-    if spec.failures.node is not None:
-        tables["failures"] = {"per": "node", **spec.failures.node}
+    lives = spec.failures.node
+    if lives is not None:
+        own = tables.get("failures", {})
+        stays = {key: own[key] for key in _STAYS if key in own}
+        if "causes" in lives:  # which have severities of their own
+            stays.pop("severity", None)
+        tables["failures"] = {"per": "node", **stays, **lives}
     if spec.cluster.spares:
         cluster = tables["cluster"]
         nodes = cluster["parameter_servers"] + cluster.get("trainers", 0)

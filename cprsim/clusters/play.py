@@ -20,8 +20,9 @@ from cprsim.clusters.spec import ClusterSpec
 from cprsim.errors import NowhereError
 from cprsim.machine import allocations
 from cprsim.machine.codes import AS_ALL_S, NONE
-from cprsim.sim.draws import MANY, GrowingNumbers, RunDraws, ScenarioDraws, away_s
+from cprsim.sim.draws import ScenarioDraws, away_s
 from cprsim.sim.driver import Player
+from cprsim.sim.run_draws import MANY, GrowingNumbers, RunDraws
 
 _ARRIVES = attrgetter("arrives_s")
 #: A process of SimPy.

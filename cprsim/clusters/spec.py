@@ -112,8 +112,9 @@ class ToldFailure(Section):
 class SharedFailures(Section):
     """Failures in addition to those of a job's own scenario.
 
-    `node`: keys of `[failures]` for the lives of all nodes, in place of the jobs' own. `rack`,
-    `pod`: failures of racks and of pods. `events`: failures at given times.
+    `node`: keys of `[failures]` for the lives of all nodes, in place of the jobs' own; of these
+    `silent`, `notice`, `severity`, `during_recovery` and `while_waiting` stay. `rack`, `pod`:
+    failures of racks and of pods. `events`: failures at given times.
     """
 
     node: dict[str, Any] | None = Field(None, examples=[{"mean": "500 d"}])

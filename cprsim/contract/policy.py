@@ -20,7 +20,7 @@ from cprsim.contract.actions import Answering, Loss
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hits import MeanHit
-from cprsim.failures.spec import Notices
+from cprsim.failures.notices import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.severity import Severity
 from cprsim.job.tiers import REMOTE, Tier

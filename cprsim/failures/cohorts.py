@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.laws import Floats
 from cprsim.basics.streams import COHORT, Cause, stream
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, Part
 from cprsim.failures.hits import Hit, Hits
 from cprsim.failures.shared import CohortNumbers, CohortStreams
-from cprsim.failures.spec import Bursts, Failures
+from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import AbsoluteTimeline, DrawnTimeline
 from cprsim.job.platform import Cluster
 from cprsim.job.severity import SEVERITIES

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT, Cause
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, SeverityWeights, total_share
 from cprsim.failures.cohorts import (
     CauseVictimRows,
@@ -21,7 +22,7 @@ from cprsim.failures.cohorts import (
 )
 from cprsim.failures.hits import Hits, MeanHit, none_of
 from cprsim.failures.shared import CohortStreams, SharedDraws
-from cprsim.failures.spec import Bursts, Failures, Offenders
+from cprsim.failures.spec import Failures, Offenders
 from cprsim.failures.timeline import Cohort
 from cprsim.job.delays import mean_s
 from cprsim.job.platform import Cluster

@@ -1,28 +1,19 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    SerializationInfo,
-    WithJsonSchema,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
-from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
-from cprsim.basics.schema import PositiveSeconds, Section, a_list, text_of
+from cprsim.basics.schema import PositiveSeconds, Section, a_list
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.causes import FailureCause, SeverityWeights, as_shares, cause_faults
-from cprsim.failures.hits import Hits, shares_of
+from cprsim.failures.hits import Hits
 from cprsim.failures.logs.options import Columns, Dates, Rules, parse_window, written
 from cprsim.failures.logs.readers import READERS
+from cprsim.failures.notices import Notices
 from cprsim.failures.presets import PRESETS
 
 Window = Annotated[
@@ -83,119 +74,6 @@ class SilentLaw(Distribution):
     """
 
     distribution: Name = "exponential"
-
-
-_RATE_EXAMPLE = "1 / 10 d"
-_RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*/(.*)")
-
-
-def _parse_rate(value: object, checked: Any) -> units.AsWritten:
-    found = _RATE.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError(f'{value!r} is no number in a time: write e.g. "{_RATE_EXAMPLE}"')
-    number, time_s = float(found[1]), units.parse_duration(found[2].strip())
-    if not number > 0 or not time_s > 0:
-        raise ValueError(f"{value!r} is out of range: both must be > 0; leave it out for none")
-    return units.AsWritten(checked(time_s / number), str(value))
-
-
-def _rate_text(every_s: float, info: SerializationInfo) -> str:
-    found = text_of(units.SECONDS, every_s, info)
-    return found if "/" in found else f"1 / {found}"
-
-
-class Notices(Section):
-    """Failures that are announced before they come (semantics 38).
-
-    `lead`: how long before. `recall`: share of the failures that a notice comes before.
-    `false_alarms`: how often one comes that no failure follows, a number in a time.
-    """
-
-    lead_s: PositiveSeconds = Field(alias="lead", examples=["120 s"])
-    recall: Annotated[float, Field(ge=0, le=1, examples=[0.9])] = 1.0
-    false_alarm_every_s: (
-        Annotated[
-            float,
-            WrapValidator(_parse_rate),
-            PlainSerializer(_rate_text, return_type=str),
-            WithJsonSchema({"type": "string", "pattern": "/", "x-unit": "number / time"}),
-        ]
-        | None
-    ) = Field(None, alias="false_alarms", examples=[_RATE_EXAMPLE])
-
-    @property
-    def false_alarms_per_s(self) -> float:
-        """Return the rate of false alarms, 1/s."""
-        return 0.0 if self.false_alarm_every_s is None else 1 / self.false_alarm_every_s
-
-
-_SIZES = "sizes = { 2 = 0.8, 3 = 0.2 }"
-
-
-def _numbered(value: object) -> object:
-    """The table with numbers for keys, which TOML and JSON only have as texts."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is not a table; write e.g. {_SIZES}")
-    for key in value:
-        text = str(key)
-        if not (text.isascii() and text.isdecimal() and text == str(int(text)) and text != "0"):
-            raise ValueError(
-                f"{key!r} is no number of nodes: the keys are whole numbers >= 1, e.g. {_SIZES}"
-            )
-    return {int(key): weight for key, weight in value.items()}
-
-
-def _weighty(sizes: dict[int, float]) -> dict[int, float]:
-    if not sizes:
-        raise ValueError(f"is empty; write e.g. {_SIZES}")
-    if not any(sizes.values()):
-        raise ValueError("at least one weight must be > 0")
-    return dict(sorted(sizes.items()))
-
-
-Sizes = Annotated[
-    dict[int, Annotated[float, Field(ge=0)]],
-    BeforeValidator(_numbered),
-    AfterValidator(_weighty),
-    Field(examples=[{"2": 0.8, "3": 0.2}]),
-]
-
-
-class Bursts(Section):
-    """Several nodes of one rack that fail together, in addition to single failures.
-
-    `mean`: time between two bursts of a rack on average; they are a Poisson process in wall-clock
-    time. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
-    order, and the last rack may be smaller. `sizes`: weights of the numbers of nodes that a burst
-    takes down, of which only the ratios count; where the last rack has fewer nodes, all of them.
-    See docs/semantics.md.
-    """
-
-    mean_s: PositiveSeconds = Field(alias="mean")
-    rack: Annotated[int, Field(ge=1, examples=[16])]
-    sizes: Sizes
-
-    @model_validator(mode="after")
-    def _fit_a_rack(self) -> Self:
-        largest = max(self.sizes)
-        if largest > self.rack:
-            raise ValueError(
-                f"the size {largest} is more than rack = {self.rack}; "
-                f"a burst takes down {self.rack} nodes of a rack at most"
-            )
-        return self
-
-    def racks(self, nodes: int) -> int:
-        """Return how many racks that many nodes fill."""
-        return -(-nodes // self.rack)
-
-    def gap_s(self, nodes: int) -> float:
-        """Mean time between bursts of a cluster of that many nodes, s."""
-        return self.mean_s / self.racks(nodes)
-
-    def shares(self) -> dict[int, float]:
-        """The share of bursts of each size."""
-        return shares_of(self.sizes)
 
 
 _MOST_TIMES: Final = 1000.0

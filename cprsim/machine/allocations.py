@@ -53,7 +53,7 @@ def _continue(job: Running) -> None:
         if not run.stops:
             open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)
     if run.handing_over:
-        recovery.set_back(job, plan.hands_over)
+        recovery.roll_back(job, plan.hands_over)
         run.deepest = plan.hands_over
         recovery.load(job, phases.LOADING_ANEW, 0)
         return

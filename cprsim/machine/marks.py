@@ -114,7 +114,7 @@ def begin(job: Running, tier: int) -> None:
     put(job.kept, tier_row.last, job.kept[len(job.kept) - 1])  # which is always new
 
 
-def fall_back(job: Running, tier: int, verified: bool) -> int:
+def drop_unusable(job: Running, tier: int, verified: bool) -> int:
     """Drop checkpoints of a tier until the last one serves; return how many were loaded for it.
 
     `verified`: only a verified checkpoint serves. A torn one is found out by loading it.

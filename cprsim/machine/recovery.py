@@ -60,14 +60,14 @@ def begin_recovery(job: Running) -> None:
     _answer_failure(job)
 
 
-def return_to_verified(job: Running) -> None:
+def roll_back_to_verified(job: Running) -> None:
     """Return the job to its last verified checkpoint after a silent fault (rule 34)."""
     run, tier = job.run, marks.last_verified(job)
     number = job.plan.last_return if tier == NONE else job.whole[job.plan.returns + tier]
-    _fall_back(job, job.answers[number].source, number)
+    _drop_unusable(job, job.answers[number].source, number)
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
-    _apply_rollback(job, number)
+    _roll_back_to_last(job, number)
     run.deepest, run.depth = number, rules.ALL
     run.failures_resume_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
@@ -83,7 +83,7 @@ def _answer_failure(job: Running) -> None:
     number = answer_to(job, DOWN)
     answer = job.answers[number]
     _remember_answer(job, number)
-    set_back(job, number)
+    roll_back(job, number)
     delay_s = restarts.wait_s(job, lists[LOST][COUNT], answer.takeover_s)
     detect_s = restarts.detection_s(job)
     if rules.regroups(answer.depth, answer.keep):
@@ -248,7 +248,7 @@ def _remember_answer(job: Running, answer: int) -> None:
     run.answered_down = node_lists.server_count(lists, DOWN, job.plan.servers)
 
 
-def set_back(job: Running, number: int) -> None:
+def roll_back(job: Running, number: int) -> None:
     """Roll back the job or the lost shards, as an answer says.
 
     Servers in `NEW` have just lost their state.
@@ -258,22 +258,22 @@ def set_back(job: Running, number: int) -> None:
     # Whether any node reads the checkpoint that the answer returns to (rule 35).
     all_read = answer.depth == rules.ALL and not answer.has_healthy
     if job.plan.torn and answer.depth != rules.NONE and (servers or all_read):
-        _fall_back(job, answer.source, NONE)
-    _apply_rollback(job, number)
+        _drop_unusable(job, answer.source, NONE)
+    _roll_back_to_last(job, number)
 
 
-def _fall_back(job: Running, tier: int, verified: int) -> None:
+def _drop_unusable(job: Running, tier: int, verified: int) -> None:
     """Drop checkpoints that can't be returned to; torn ones are loaded before that is known.
 
     `verified`: the answer that returns to a verified checkpoint, or `NONE`.
     """
-    torn = marks.fall_back(job, tier, verified != NONE)
+    torn = marks.drop_unusable(job, tier, verified != NONE)
     job.run.torn_loads += torn
     if torn or verified != NONE:
         schedules.unusable(job, tier, verified)
 
 
-def _apply_rollback(job: Running, number: int) -> None:
+def _roll_back_to_last(job: Running, number: int) -> None:
     """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
     if answer.depth == rules.ALL:

@@ -191,7 +191,7 @@ class ComingRow(Row):
 class NodeRow(Row):
     """A node: how often it was replaced and when last; of a server, its last rollback alone.
 
-    `set_back_s`: progress at that rollback. It counts where `back_epoch` is no less than
+    `rolled_back_to_s`: progress at that rollback. It counts where `back_epoch` is no less than
     `back_since` of the run: otherwise the whole job has returned to a checkpoint since. `lost_s`:
     useful seconds in which the shard gets as many updates as it has lost for good. `bad`,
     `repairs`, `is_away` and `stays`: of its machine, whether it fails more often, how often it was
@@ -199,7 +199,7 @@ class NodeRow(Row):
     """
 
     generation = repairs = back_epoch = 0
-    placed_s = set_back_s = lost_s = 0.0
+    placed_s = rolled_back_to_s = lost_s = 0.0
     bad = is_away = stays = False
 
 

@@ -168,12 +168,12 @@ def _whole_s(job: Running, server: int, otherwise_s: float) -> float:
     `otherwise_s` where it was not since the whole job last returned to a checkpoint.
     """
     node = job.nodes[server]
-    return node.set_back_s if node.back_epoch >= job.run.back_since else otherwise_s
+    return node.rolled_back_to_s if node.back_epoch >= job.run.back_since else otherwise_s
 
 
-def _set_back(job: Running, server: int) -> None:
+def _roll_shard_back(job: Running, server: int) -> None:
     node = job.nodes[server]
-    node.set_back_s, node.back_epoch = job.run.progress_s, job.run.epoch
+    node.rolled_back_to_s, node.back_epoch = job.run.progress_s, job.run.epoch
 
 
 def lose(job: Running, servers: int, source: int) -> None:
@@ -195,7 +195,7 @@ def lose(job: Running, servers: int, source: int) -> None:
             unsaved_s += _left(job, server, _unsaved_of(job, source, whole_s))
         run.updates_lost += unsaved_s * per_shard
         learning.note(job, server, unsaved_s)
-        _set_back(job, server)
+        _roll_shard_back(job, server)
 
 
 def refill(job: Running, servers: int) -> None:
@@ -207,7 +207,7 @@ def refill(job: Running, servers: int) -> None:
         updates_s = _updates(job, server, missed_s)
         run.updates_lost += updates_s * job.plan.per_shard
         learning.note(job, server, updates_s)
-        _set_back(job, server)
+        _roll_shard_back(job, server)
 
 
 def _updates(job: Running, server: int, trained_s: float) -> float:

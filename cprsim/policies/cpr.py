@@ -16,7 +16,7 @@ from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
 
-def partial_costs_less(partial: Plan, full: Plan, context: Context) -> bool:
+def expected_to_cost_less(partial: Plan, full: Plan, context: Context) -> bool:
     """(E7): whether partial recovery is expected to cost less than full recovery."""
     return expected(partial, context).overhead < expected(full, context).overhead
 
@@ -50,7 +50,7 @@ class Cpr(Policy):
             return replace(full, note=self._beyond(context))
         partial = self.partial(context, interval_s)
         both = self.answered(partial, context), self.answered(full, context)
-        if partial_costs_less(*both, context):
+        if expected_to_cost_less(*both, context):
             return partial
         return replace(
             full,

@@ -1,6 +1,5 @@
 """Run a scenario: replications in blocks, in this process or in several."""
 
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor, Future
@@ -26,7 +25,7 @@ from cprsim.runs.hopeless import without_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
-from cprsim.runs.workers import Workers
+from cprsim.runs.workers import Workers, imports_main
 from cprsim.scenario import Scenario, scenario_of
 from cprsim.sim.engine import COLUMNS
 
@@ -228,7 +227,7 @@ def map_tasks(
             yield _next(under_way, ended)
     except BrokenProcessPool:
         why, way_out = "out of memory perhaps", ""
-        if not hasattr(sys.modules["__main__"], "__file__"):  # workers import no notebook
+        if not imports_main():
             why += ", or for want of a class that this session defines"
             way_out = ", or write such a class into a module"
         raise RunError(f"a worker process died, {why}; try fewer --workers{way_out}") from None

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -49,6 +50,11 @@ def end_with_parent() -> None:
             os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def imports_main() -> bool:
+    """Return whether workers import what this process began with: a script, but no notebook."""
+    return hasattr(sys.modules["__main__"], "__file__")
 
 
 @contextmanager

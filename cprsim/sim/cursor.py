@@ -12,7 +12,8 @@ from cprsim.machine.codes import OTHER
 from cprsim.machine.node_lists import COUNT, FIRST, FIXED, SEVERITY, SPARE, STRUCK
 from cprsim.machine.plan_rows import PlanRow
 from cprsim.machine.run_rows import NodeRow, RunRow
-from cprsim.sim.draws import RunDraws, put_failures
+from cprsim.sim.failure_draws import put_failures
+from cprsim.sim.run_draws import RunDraws
 
 #: Number of servers where the timeline doesn't know it.
 _MANY = 1 << 16

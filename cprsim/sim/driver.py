@@ -17,9 +17,9 @@ from cprsim.machine.draws_row import DrawsRow
 from cprsim.machine.rows import Running
 from cprsim.machine.run_rows import LossRow, working_memory
 from cprsim.scenario import Scenario
-from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import Observer
 from cprsim.sim.outside import Outside, OwnController
+from cprsim.sim.run_draws import RunDraws
 from cprsim.sim.tables import PlanRows, Tables
 
 #: Room at first for flows and for failures, each; a background save of each tier has its own.

@@ -10,9 +10,10 @@ from cprsim.contract.ledger import Ledger
 from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Timeline
 from cprsim.scenario import Scenario
-from cprsim.sim.draws import MANY, RunDraws, ScenarioDraws
+from cprsim.sim.draws import ScenarioDraws
 from cprsim.sim.driver import Player
 from cprsim.sim.observer import Observer
+from cprsim.sim.run_draws import MANY, RunDraws
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)

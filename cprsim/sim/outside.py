@@ -14,8 +14,8 @@ from cprsim.machine import attempts, codes, phases, save, turn
 from cprsim.machine.node_lists import COUNT, FIRST, SEVERITY, STRUCK
 from cprsim.machine.work import wait
 from cprsim.sim.cursor import cursor_of
-from cprsim.sim.draws import RunDraws
 from cprsim.sim.observer import BackgroundTask, Observer
+from cprsim.sim.run_draws import RunDraws
 from cprsim.sim.tables import PlanRows
 
 #: Kinds of background tasks for observers, by kind of flow.

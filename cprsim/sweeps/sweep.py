@@ -12,6 +12,7 @@ from cprsim.basics.manifest import versions
 from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.runs.engines import Engine, check_engine, chosen, prepare, waits
 from cprsim.runs.runner import check_replications, check_whole, check_workers
+from cprsim.runs.workers import imports_main
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import leaves, load_mapping, parts_of, scenario_tables
 from cprsim.sim.engine import MODEL_VERSION
@@ -139,6 +140,8 @@ def sweep(
     varied = VariedScenario(mapping, names, design.keys)
     points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
+    if pool is not None:
+        _check_known_to_workers(base, names)
     definition = {
         "title": base.title,
         "currency": currency,
@@ -237,6 +240,16 @@ def _whole_in(resolved: dict[str, Any]) -> IsWhole:
     """Return a test: whether a scenario, and so what is varied, has a whole number at a key."""
     types = {tuple(map(str, parts)): type(value) for parts, value in leaves(resolved)}
     return lambda key: types.get(tuple(parts_of(key))) is int
+
+
+def _check_known_to_workers(base: Scenario, policies: Sequence[str]) -> None:
+    """Raise `UsageError` for a policy that was defined where workers don't look, as a notebook."""
+    for name in policies:
+        if type(base.policies[name]).__module__ == "__main__" and not imports_main():
+            raise UsageError(
+                f"policies.{name}: workers don't know its class, which this session defines; write "
+                "it into a module, or use one worker"
+            )
 
 
 def _size_without_failures(base: Scenario, keys: Sequence[str], block: SweepBlock) -> str:

@@ -7,6 +7,7 @@ import pytest
 from cprsim.clusters.jobs import jobs_of
 from cprsim.clusters.run import run_cluster
 from cprsim.clusters.spec import load_cluster
+from cprsim.failures.hits import Hits
 from tests.clusters.given import cluster_of
 
 PHILLY = Path(__file__).parents[3] / "shared" / "data" / "philly_jobs" / "philly.csv.xz"
@@ -53,6 +54,26 @@ def test_rows_of_tables_and_durations_of_a_law_change_in_proportion(tmp_path):
         assert scenario.failure_model.mtbf_s == pytest.approx(mtbf_h * 3600)
         assert scenario.failure_model.silent_mtbf_s == pytest.approx(5 * mtbf_h * 3600)
         assert scenario.failures.notice.false_alarm_every_s == pytest.approx(10 * mtbf_h * 3600)
+
+
+def test_lives_of_nodes_leave_what_else_a_job_says_of_its_failures(tmp_path):
+    own = {
+        "distribution": "exponential",
+        "mean": "10 h",
+        "hits": {"parameter_servers": 2},
+        "silent": {"mean": "20 h"},
+    }
+    own |= {"severity": {"process": 1.0}, "during_recovery": False}
+    causes = [{"name": "any", "share": 1.0}]
+    for lives in ({"mean": "500 d"}, {"mean": "500 d", "causes": causes}):
+        lives |= {"distribution": "exponential"}
+        jobs = [{"set": {"failures": own}}]
+        (job,) = jobs_of(cluster_of(tmp_path, jobs, failures={"node": lives}))
+        found = job.scenario.failures
+        assert (found.per, found.mean_s, found.hits) == ("node", 500 * 86_400, Hits())
+        assert found.silent is not None
+        assert (found.silent.mean_s, found.during_recovery) == (20 * 3600, False)
+        assert (found.severity is None) == ("causes" in lives)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 
 import cprsim
 from cprsim.errors import ScenarioError
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.cohorts import NodeCohort, Shocks
 from cprsim.failures.hits import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.spec import Bursts
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.sim.engine import play
 from tests.failures.played import lives, played

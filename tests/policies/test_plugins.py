@@ -246,7 +246,7 @@ class Mine(Full):
     interval: float = {interval}
 """
 RUN = """
-from cprsim.errors import RunError
+from cprsim.errors import RunError, UsageError
 
 job = cprsim.load_scenario("quickstart").mapping() | {"policies": {"mine": {"system": "mine"}}}
 result = cprsim.run(cprsim.Scenario(**job), replications=200, engine="sim", workers=1)
@@ -255,20 +255,29 @@ try:
     cprsim.run(cprsim.Scenario(**job), replications=200, engine="sim", workers=2)
 except RunError as error:
     print(error)
+it, vary = cprsim.Scenario(**job), {"failures.mean": "10 h, 20 h"}
+print(set(cprsim.sweep(it, "one", vary, replications=2, engine="sim").table["error"]))
+try:
+    cprsim.sweep(it, "two", vary, replications=2, engine="sim", workers=2)
+except UsageError as error:
+    print(error)
 """
 
 
 @pytest.mark.slow
-def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy() -> None:
+def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy(tmp_path: Path) -> None:
     cells = CELL.format(interval=3600) + CELL.format(interval=7200) + RUN
     done = subprocess.run(
-        [sys.executable, "-c", cells], text=True, capture_output=True, check=False
+        [sys.executable, "-c", cells], text=True, capture_output=True, check=False, cwd=tmp_path
     )
 
     assert done.stdout.splitlines() == [
         "7200.0",
         "a worker process died, out of memory perhaps, or for want of a class that this session "
         "defines; try fewer --workers, or write such a class into a module",
+        "{''}",
+        "policies.mine: workers don't know its class, which this session defines; write it into a "
+        "module, or use one worker",
     ], done.stderr
 
 

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 import cprsim
 from cprsim.basics.distributions import Distribution, Name
 from cprsim.contract.ledger import Ledger
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.hits import Hits, Weights
-from cprsim.failures.spec import SOURCES, Bursts, Failures
+from cprsim.failures.spec import SOURCES, Failures
 from cprsim.job.costs import Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.workload import Job, Model, Table

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.spec import Bursts
 from cprsim.survival.kaplan_meier import poisson_band
 from cprsim.survival.sample import Floats, Integers
 
