@@ -61,7 +61,7 @@ def stored(job: Running, tier: int, save: Any, taken: int, is_difference: bool) 
     elif save.from_base:
         torn = torn or row.torn_base
     elif _last(job, tier).marks & _TORN:
-        return taken | _TORN | _AFTER_TORN
+        return taken | _TORN | _AFTER_TORN * (not row.torn_base)
     return taken | _TORN if torn else taken
 
 
@@ -76,18 +76,21 @@ def _last(job: Running, tier: int) -> Any:
 # --- Older checkpoints ---------------------------------------------------------------------------
 
 
-def put_away(job: Running, tier: int, stored_marks: int) -> None:
+def put_away(job: Running, tier: int, stored_marks: int, progress_s: float) -> None:
     """Keep the last checkpoint of a tier among its older ones, which are a ring.
 
-    One that needs a torn one takes its place: while it is kept, so is all of the sequence before.
+    A link of a chain that needs a torn one takes its place: while it is kept, so is all of the
+    chain before. `stored_marks`, `progress_s`: of the checkpoint that is stored now.
     """
     tier_row, older = job.tiers[tier], job.plan.older
-    if not (older and _schedule(job, tier).keeps_older) or stored_marks & _AFTER_TORN:
+    if stored_marks & _AFTER_TORN:
         return
-    before = tier_row.last
-    tier_row.last = in_ring(job, tier, 1)
-    tier_row.kept_count = min(tier_row.kept_count + 1, older)
-    put(job.kept, tier_row.last, job.kept[before])
+    if older and _schedule(job, tier).keeps_older:
+        before = tier_row.last
+        tier_row.last = in_ring(job, tier, 1)
+        tier_row.kept_count = min(tier_row.kept_count + 1, older)
+        put(job.kept, tier_row.last, job.kept[before])
+    _last(job, tier).first_s = progress_s
 
 
 def in_ring(job: Running, tier: int, ahead: int) -> int:
@@ -110,7 +113,7 @@ def _pop(job: Running, tier: int) -> None:
 def begin(job: Running, tier: int) -> None:
     """Let a tier hold the initial state alone."""
     tier_row = job.tiers[tier]
-    tier_row.last, tier_row.kept_count = tier * (job.plan.older + 1), 0
+    tier_row.last, tier_row.kept_count, tier_row.torn_base = tier * (job.plan.older + 1), 0, False
     put(job.kept, tier_row.last, job.kept[len(job.kept) - 1])  # which is always new
 
 
@@ -173,6 +176,15 @@ def returned(job: Running, to_s: float, of_checkpoint: int, mirrored: bool, sour
         elif nearer:
             own.kept_count = 0
         else:
-            while own.kept_count and _last(job, tier).progress_s > to_s:
-                _pop(job, tier)
+            _drop_ahead(job, tier, to_s)
     return to_marks
+
+
+def _drop_ahead(job: Running, tier: int, to_s: float) -> None:
+    """Drop a tier's checkpoints ahead of the job, but the part until then of a torn chain."""
+    while job.tiers[tier].kept_count and _last(job, tier).progress_s > to_s:
+        row = _last(job, tier)
+        if row.marks & _TORN and row.first_s <= to_s:
+            row.progress_s = to_s
+        else:
+            _pop(job, tier)

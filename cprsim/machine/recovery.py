@@ -67,7 +67,7 @@ def roll_back_to_verified(job: Running) -> None:
     _drop_unusable(job, job.answers[number].source, number)
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
-    _roll_back_to_last(job, number)
+    _apply_rollback(job, number)
     run.deepest, run.depth = number, rules.ALL
     run.failures_resume_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
@@ -259,7 +259,7 @@ def roll_back(job: Running, number: int) -> None:
     all_read = answer.depth == rules.ALL and not answer.has_healthy
     if job.plan.torn and answer.depth != rules.NONE and (servers or all_read):
         _drop_unusable(job, answer.source, NONE)
-    _roll_back_to_last(job, number)
+    _apply_rollback(job, number)
 
 
 def _drop_unusable(job: Running, tier: int, verified: int) -> None:
@@ -273,7 +273,7 @@ def _drop_unusable(job: Running, tier: int, verified: int) -> None:
         schedules.unusable(job, tier, verified)
 
 
-def _roll_back_to_last(job: Running, number: int) -> None:
+def _apply_rollback(job: Running, number: int) -> None:
     """Roll back as an answer says, and abandon saves that then lack a part (rule 9)."""
     answer = job.answers[number]
     if answer.depth == rules.ALL:

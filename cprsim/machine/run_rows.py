@@ -37,7 +37,7 @@ class RunRow(Row):
     failures = saves = absorbed = masked = idle_saves = wasted = flows = comings = losses = 0
 
     # State that the job last returned to; counter of rollbacks, and its value at that return: a
-    # shard set back since has a later one.
+    # shard rolled back since has a later one.
     returned_s = returned_slowdown_s = returned_updates_lost = 0.0
     epoch = back_since = 0
 
@@ -138,6 +138,9 @@ class CheckpointRow(Row):
     unsaved = 0
     unsaved_count = 1
 
+    # Progress at the first of those that lie in this place, if torn ones do (rule 35).
+    first_s = 0.0
+
 
 @of_columns
 class LinkRow(Row):
@@ -191,7 +194,7 @@ class ComingRow(Row):
 class NodeRow(Row):
     """A node: how often it was replaced and when last; of a server, its last rollback alone.
 
-    `rolled_back_to_s`: progress at that rollback. It counts where `back_epoch` is no less than
+    `rolled_back_at_s`: progress at that rollback. It counts where `back_epoch` is no less than
     `back_since` of the run: otherwise the whole job has returned to a checkpoint since. `lost_s`:
     useful seconds in which the shard gets as many updates as it has lost for good. `bad`,
     `repairs`, `is_away` and `stays`: of its machine, whether it fails more often, how often it was
@@ -199,7 +202,7 @@ class NodeRow(Row):
     """
 
     generation = repairs = back_epoch = 0
-    placed_s = rolled_back_to_s = lost_s = 0.0
+    placed_s = rolled_back_at_s = lost_s = 0.0
     bad = is_away = stays = False
 
 

@@ -2,7 +2,7 @@
 
 Rules 31 to 35 of docs/semantics.md. A blocking save, a snapshot or a verification that a failure
 interrupts is held, and resumes after the recovery unless the whole job was rolled back. A save in
-the background is a flow, which `recovery._roll_back_to_last` keeps or abandons.
+the background is a flow, which `recovery._apply_rollback` keeps or abandons.
 """
 
 import math

@@ -79,7 +79,7 @@ def _put(job: Running, tier: int, checkpoint: Held, save: Any, writes: float) ->
     if job.plan.marked:
         # A difference of a sequence is read together with the save that it was taken from.
         own = marks.stored(job, tier, save, checkpoint.marks, checkpoint.reads > writes)
-        marks.put_away(job, tier, own)
+        marks.put_away(job, tier, own, checkpoint.progress_s)
         row = last(job, tier)
     set_content(row, checkpoint, checkpoint.reads)
     row.marks = own
@@ -119,7 +119,7 @@ def roll_back(job: Running, answer: Any, down: int) -> None:
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost = to.updates_lost
     run.epoch += 1
-    run.back_since = run.epoch  # shards that were set back earlier are whole again
+    run.back_since = run.epoch  # shards that were rolled back earlier are whole again
     nearer = source != NONE  # a mirror is nearer than every tier
     for tier in range(job.plan.schedules):
         # Nearer tiers are filled by the load; no tier may hold progress ahead of the job.
@@ -163,17 +163,17 @@ def _tier_start_s(job: Running, tier: int, server: int) -> float:
 
 
 def _whole_s(job: Running, server: int, otherwise_s: float) -> float:
-    """Return progress when a shard was last set back, in useful seconds.
+    """Return progress when a shard was last rolled back, in useful seconds.
 
     `otherwise_s` where it was not since the whole job last returned to a checkpoint.
     """
     node = job.nodes[server]
-    return node.rolled_back_to_s if node.back_epoch >= job.run.back_since else otherwise_s
+    return node.rolled_back_at_s if node.back_epoch >= job.run.back_since else otherwise_s
 
 
 def _roll_shard_back(job: Running, server: int) -> None:
     node = job.nodes[server]
-    node.rolled_back_to_s, node.back_epoch = job.run.progress_s, job.run.epoch
+    node.rolled_back_at_s, node.back_epoch = job.run.progress_s, job.run.epoch
 
 
 def lose(job: Running, servers: int, source: int) -> None:

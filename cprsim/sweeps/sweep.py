@@ -141,7 +141,7 @@ def sweep(
     points, currency = read_points(varied, design, tell)
     pool = pool_of(workers, scheduler)
     if pool is not None:
-        _check_known_to_workers(base, names)
+        _check_known_to_workers(base, names, scheduler)
     definition = {
         "title": base.title,
         "currency": currency,
@@ -242,13 +242,14 @@ def _whole_in(resolved: dict[str, Any]) -> IsWhole:
     return lambda key: types.get(tuple(parts_of(key))) is int
 
 
-def _check_known_to_workers(base: Scenario, policies: Sequence[str]) -> None:
-    """Raise `UsageError` for a policy that was defined where workers don't look, as a notebook."""
+def _check_known_to_workers(base: Scenario, policies: Sequence[str], scheduler: str | None) -> None:
+    """Raise `UsageError` for a policy that is defined where workers don't look, as a notebook."""
     for name in policies:
-        if type(base.policies[name]).__module__ == "__main__" and not imports_main():
+        is_here = type(base.policies[name]).__module__ == "__main__"
+        if is_here and (scheduler is not None or not imports_main()):
             raise UsageError(
-                f"policies.{name}: workers don't know its class, which this session defines; write "
-                "it into a module, or use one worker"
+                f"policies.{name}: workers can't import its class; write that into a module of its "
+                "own, or do without workers"
             )
 
 

@@ -5,6 +5,7 @@ import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 from cprsim.sweeps.points import to_json
 
 #: What workers and the sweep must have in common: the model's numbers, and a `PointResult`.
-WORKERS_VERSION = f"{MODEL_VERSION}.7"
+WORKERS_VERSION = f"{MODEL_VERSION}.8"
 _WALL = COLUMNS.index("wall")
 
 
@@ -39,7 +40,8 @@ _WALL = COLUMNS.index("wall")
 class Task:
     """A point to be played.
 
-    `scenario`: as JSON where the task goes to another process. `replications`: their number; with
+    `scenario`: as JSON where the task goes to another process, with the modules that register its
+    policies. `replications`: their number; with
     `half_width` the most. `half_width`: the share of the mean overhead that half the 95 % interval
     of every policy must reach, checked every `COHORT` replications.
     """
@@ -52,12 +54,14 @@ class Task:
     seed: int
     engine: str = "auto"
     version: str = WORKERS_VERSION
+    modules: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         # Any version of cprsim reads JSON, so a worker of another one can say so.
         if isinstance(self.scenario, str):
             return vars(self)
-        return vars(self) | {"scenario": to_json(self.scenario.mapping())}
+        modules = tuple({type(each).__module__ for each in self.scenario.policies.values()})
+        return vars(self) | {"scenario": to_json(self.scenario.mapping()), "modules": modules}
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,8 @@ def all_failed(errors: Iterable[str]) -> str:
 
 
 def _played(task: Task) -> PointResult:
+    for module in task.modules:  # registers policies
+        import_module(module)
     scenario = task.scenario
     if isinstance(scenario, str):
         scenario = Scenario.read(json.loads(scenario))

@@ -57,22 +57,21 @@ def test_rows_of_tables_and_durations_of_a_law_change_in_proportion(tmp_path):
 
 
 def test_lives_of_nodes_leave_what_else_a_job_says_of_its_failures(tmp_path):
-    own = {
-        "distribution": "exponential",
-        "mean": "10 h",
-        "hits": {"parameter_servers": 2},
-        "silent": {"mean": "20 h"},
-    }
-    own |= {"severity": {"process": 1.0}, "during_recovery": False}
+    own = {"distribution": "exponential", "mean": "10 h", "hits": {"parameter_servers": "100%"}}
+    own |= {"silent": {"mean": "20 h"}, "severity": {"process": 1.0}, "notice": {"lead": "1 min"}}
+    own |= {"during_recovery": False, "while_waiting": False}
+    law = {"distribution": "exponential", "mean": "500 d"}
     causes = [{"name": "any", "share": 1.0}]
-    for lives in ({"mean": "500 d"}, {"mean": "500 d", "causes": causes}):
-        lives |= {"distribution": "exponential"}
-        jobs = [{"set": {"failures": own}}]
+    for lives in (law, law | {"causes": causes}, law | {"during_recovery": True}):
+        jobs = [{"nodes": 4, "set": {"failures": own}}]
         (job,) = jobs_of(cluster_of(tmp_path, jobs, failures={"node": lives}))
         found = job.scenario.failures
         assert (found.per, found.mean_s, found.hits) == ("node", 500 * 86_400, Hits())
         assert found.silent is not None
-        assert (found.silent.mean_s, found.during_recovery) == (20 * 3600, False)
+        assert found.silent.mean_s == pytest.approx(20 * 3600 / 4)  # of four nodes in place of one
+        assert found.notice is not None
+        assert (found.notice.lead_s, found.while_waiting) == (60, False)
+        assert found.during_recovery == ("during_recovery" in lives)
         assert (found.severity is None) == ("causes" in lives)
 
 

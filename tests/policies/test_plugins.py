@@ -261,11 +261,18 @@ try:
     cprsim.sweep(it, "two", vary, replications=2, engine="sim", workers=2)
 except UsageError as error:
     print(error)
+import mine_too
+it = cprsim.Scenario(**job | {"policies": {"it": {"system": "mine-too"}}})
+done = cprsim.sweep(it, "three", vary, replications=2, engine="sim", workers=2)
+print(set(done.table["error"]))
 """
 
 
 @pytest.mark.slow
 def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy(tmp_path: Path) -> None:
+    (tmp_path / "mine_too.py").write_text(
+        POLICY.format(system="mine-too") + "cprsim.register(Hourly)\n"
+    )
     cells = CELL.format(interval=3600) + CELL.format(interval=7200) + RUN
     done = subprocess.run(
         [sys.executable, "-c", cells], text=True, capture_output=True, check=False, cwd=tmp_path
@@ -276,8 +283,9 @@ def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy(tmp_path: Path)
         "a worker process died, out of memory perhaps, or for want of a class that this session "
         "defines; try fewer --workers, or write such a class into a module",
         "{''}",
-        "policies.mine: workers don't know its class, which this session defines; write it into a "
-        "module, or use one worker",
+        "policies.mine: workers can't import its class; write that into a module of its own, or do "
+        "without workers",
+        "{''}",
     ], done.stderr
 
 
