@@ -248,8 +248,8 @@ def _check_known_to_workers(base: Scenario, policies: Sequence[str], scheduler: 
         is_here = type(base.policies[name]).__module__ == "__main__"
         if is_here and (scheduler is not None or not imports_main()):
             raise UsageError(
-                f"policies.{name}: workers can't import its class; write that into a module of its "
-                "own, or do without workers"
+                f"policies.{name}: workers can't import its class; write that into a module, or do "
+                "without workers"
             )
 
 

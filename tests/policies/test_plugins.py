@@ -283,8 +283,8 @@ def test_a_cell_of_a_notebook_that_runs_again_changes_its_policy(tmp_path: Path)
         "a worker process died, out of memory perhaps, or for want of a class that this session "
         "defines; try fewer --workers, or write such a class into a module",
         "{''}",
-        "policies.mine: workers can't import its class; write that into a module of its own, or do "
-        "without workers",
+        "policies.mine: workers can't import its class; write that into a module, or do without "
+        "workers",
         "{''}",
     ], done.stderr
 

@@ -381,7 +381,9 @@ def play_tiers(log: Path, job: tiers_by_hand.Job) -> Ledger:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("near", [Local, Mirror])
-def test_two_tiers_are_what_they_are_by_hand(tmp_path: Path, near: type[Local | Mirror]) -> None:
+def test_two_tiers_are_what_they_are_by_hand(
+    tmp_path: Path, cases: int, near: type[Local | Mirror]
+) -> None:
     rng = np.random.default_rng(3)
     seen = Counter[str]()
     for _ in range(cases):
