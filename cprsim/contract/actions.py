@@ -76,9 +76,9 @@ class Recover(NamedTuple):
     replacements into their places. `restarts`: whether all processes are started again where all
     return; otherwise those that are up go on.
 
-    `regrow`: with `keep_training`, what the lost shards are has been loaded by those that are left
-    before they go on, fewer as they are; replacements are filled from this tier, of which they take
-    their shards back. Without it they are loaded by the replacements themselves.
+    `regrow`: with `keep_training`, the servers that are left load the lost shards before they train
+    on; replacements take their shards back later, from this tier. Without it the replacements load
+    the lost shards.
     """
 
     rollback: Rollback

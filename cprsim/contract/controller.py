@@ -171,7 +171,7 @@ def _resumed(job: Any, pending: Iterable[actions.Save], source: str | None) -> N
         schedules.resume(job, job.run.depth == rules.ALL)
     else:
         schedules.handed_over(job, job.rows.tiers.get(source, NONE))
-    job.run.depth = rules.NONE
+    job.run.depth = rules.NO_ROLLBACK
     stored = job.links[STORED]
     # A trainer may return the job further than the last save, which differences build on.
     if job.run.progress_s < stored.taken_s * (1 - rules.ROUNDING):

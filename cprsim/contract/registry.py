@@ -19,6 +19,7 @@ from cprsim.errors import ScenarioError, told
 _GROUP: Final = "cprsim.policies"
 
 #: Module in `cprsim.policies` and class of each shipped system, loaded when a scenario names it.
+#: Its colour and marker are in `cprsim.figures.style`.
 SHIPPED: Final = {
     "full": "full:Full",
     "partial": "partial:Partial",

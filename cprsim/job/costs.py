@@ -44,9 +44,10 @@ _PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
 
 
 # A new key also touches machine/plan_rows.py and sim/tables.py, the module of machine/ that charges
-# it, and contract/expected.py; if it may be a law, basics/streams.py, sim/draws.py,
-# machine/draws_row.py and scenario/drawn.py. docs/architecture.md lists what
-# a new cause of time touches.
+# it, contract/expected.py, and policies that find their interval from such costs, with its mean in
+# `CostModel` (policies/cpr.py); if it may be a law, basics/streams.py, sim/draws.py,
+# machine/draws_row.py and scenario/drawn.py; if the answer should say that it is assumed,
+# advice/warning.py. docs/architecture.md lists what a new cause of time touches.
 class Costs(Section):
     """Measured costs in seconds; each may be absent, and is derived then.
 

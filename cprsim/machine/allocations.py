@@ -54,7 +54,7 @@ def _continue(job: Running) -> None:
             open_flow(job, STOPPING, job.transfers[0], stop_s - run.now)
     if run.handing_over:
         recovery.roll_back(job, plan.hands_over)
-        run.deepest = plan.hands_over
+        run.deepest_answer = plan.hands_over
         recovery.load(job, phases.LOADING_ANEW, 0)
         return
     if plan.starts:

@@ -53,10 +53,10 @@ _RELOADED = 0  # row of `job.rated` for the load
 
 def begin_recovery(job: Running) -> None:
     """Begin a recovery from the failure at this instant."""
-    job.run.depth = rules.NONE
+    job.run.depth = rules.NO_ROLLBACK
     waiting.take_failure(job)
     node_lists.clear(job.lists, WAITING)  # no recovery is under way
-    job.run.deepest = NONE
+    job.run.deepest_answer = NONE
     _answer_failure(job)
 
 
@@ -68,7 +68,7 @@ def roll_back_to_verified(job: Running) -> None:
     for row in (NEW, DOWN, WAITING):
         node_lists.clear(job.lists, row)
     _apply_rollback(job, number)
-    run.deepest, run.depth = number, rules.ALL
+    run.deepest_answer, run.depth = number, rules.ALL
     run.failures_resume_after_load = False  # no node has failed, so failures were never stopped
     load(job, LOADING, 0)
 
@@ -91,7 +91,7 @@ def _answer_failure(job: Running) -> None:
     if answer.depth == rules.ALL and rebuilding(job):
         delay_s = max(delay_s, join_rebuilding(job) - detect_s)
     if answer.depth >= run.depth:  # it replaces the deepest one of this recovery (rule 12)
-        run.deepest, run.depth = number, answer.depth
+        run.deepest_answer, run.depth = number, answer.depth
     run.trains_on = rules.trains_on(answer.keep, run.depth)
     # Nodes that are up can fail, where the job keeps them (rule 11).
     kept = run.depth < rules.ALL or plan.holds_nodes
@@ -131,7 +131,7 @@ def arrived(job: Running) -> None:
 
 def taken_over(job: Running) -> None:
     """Train on once other nodes serve for the lost ones, or load lost shards to them first."""
-    if job.answers[job.run.deepest].regrows:
+    if job.answers[job.run.deepest_answer].regrows:
         _reload(job)
     else:
         cursors.resume(job)
@@ -143,7 +143,9 @@ def _reload(job: Running) -> None:
     run, plan = job.run, job.plan
     if plan.during_recovery and not run.can_fail_while_waiting:
         cursors.resume(job)
-    again = rules.restarts_all(job.answers[run.deepest].starts_again, job.lists[WAITING][SEVERITY])
+    again = rules.restarts_all(
+        job.answers[run.deepest_answer].starts_again, job.lists[WAITING][SEVERITY]
+    )
     if again and plan.starts:
         starts.start(job, RESTARTING)
     else:
@@ -171,7 +173,7 @@ def recover_again(job: Running) -> None:
 
 def load(job: Running, phase: int, servers: int) -> None:
     """Begin the load that the deepest rollback of this recovery needs."""
-    run, answer = job.run, job.answers[job.run.deepest]
+    run, answer = job.run, job.answers[job.run.deepest_answer]
     found = transfer_of(job, answer, servers, _RELOADED)
     run.load_s, run.load_volume = run.now, found.volume
     if not found.volume or not answer.can_fail:
@@ -182,7 +184,9 @@ def load(job: Running, phase: int, servers: int) -> None:
 def loads_again(job: Running) -> bool:
     """Return whether a load that has ended has failed, and begin it again if so (rule 32)."""
     run, found = job.run, job.rated[_RELOADED]
-    if not run.volume or not attempts.load_has_failed(job, job.answers[run.deepest], run.load_s):
+    if not run.volume or not attempts.load_has_failed(
+        job, job.answers[run.deepest_answer], run.load_s
+    ):
         return False
     run.load_s = run.now
     begin(job, run.phase, found, run.load_volume, found.limit)
@@ -257,7 +261,7 @@ def roll_back(job: Running, number: int) -> None:
     servers = node_lists.server_count(job.lists, NEW, job.plan.servers)
     # Whether any node reads the checkpoint that the answer returns to (rule 35).
     all_read = answer.depth == rules.ALL and not answer.has_healthy
-    if job.plan.torn and answer.depth != rules.NONE and (servers or all_read):
+    if job.plan.torn and answer.depth != rules.NO_ROLLBACK and (servers or all_read):
         _drop_unusable(job, answer.source, NONE)
     _apply_rollback(job, number)
 
@@ -289,7 +293,7 @@ def _apply_rollback(job: Running, number: int) -> None:
 
 def _train_on(job: Running) -> None:
     """Rebuild lost nodes in the background, and let the other nodes take over (rule 13)."""
-    run, lists, answer = job.run, job.lists, job.answers[job.run.deepest]
+    run, lists, answer = job.run, job.lists, job.answers[job.run.deepest_answer]
     last = run.comings - 1
     for place in range(last):
         coming = job.comings[place]

@@ -1,8 +1,8 @@
 """Rules of the job that every interpreter follows, each written once.
 
 Numbers are those of docs/semantics.md. All functions take plain numbers, so that they can be
-compiled; depths are those of `DEPTH`. Lower rooms, too, count how many periods fit into
-a time, so that rule is `cprsim.basics.periods.whole_periods`.
+compiled; depths are those of `DEPTH`. How many periods fit into a time is counted by
+`cprsim.basics.periods.whole_periods`, which packages below `machine` need too.
 """
 
 import math
@@ -17,8 +17,8 @@ _Number = TypeVar("_Number", int, float)  # steps, or useful seconds
 #: Share of a time below which any difference is the rounding of a sum.
 ROUNDING = periods.ROUNDING
 #: How far an answer sets the job back: not at all, only the lost shards, or all of it.
-NONE, LOST, ALL = 0, 1, 2
-DEPTH: dict[Rollback, int] = {"none": NONE, "lost": LOST, "all": ALL}
+NO_ROLLBACK, LOST, ALL = 0, 1, 2
+DEPTH: dict[Rollback, int] = {"none": NO_ROLLBACK, "lost": LOST, "all": ALL}
 #: The severity, by its place in `SEVERITIES`, that kills all processes.
 CLUSTER = SEVERITIES.index("cluster")
 #: Sum of portions from which a round is complete; the rest is rounding.

@@ -55,7 +55,7 @@ class RunRow(Row):
     # The recovery: the deepest answer and its depth; whether the other nodes train on; whether
     # failures strike while it waits; whether they strike again only after the load; whether
     # another failure has cut the wait; the rest of the wait, s; start and volume of the load.
-    deepest = depth = 0
+    deepest_answer = depth = 0
     trains_on = can_fail_while_waiting = failures_resume_after_load = wait_cut = False
     wait_s = load_s = load_volume = 0.0
 

@@ -77,15 +77,18 @@ def waited(job: Running) -> bool:
         else:
             cursors.replace(job, coming.hit)
             drop(job, place)
-    run.wait_cut = cut and _hits_anybody(job)
+    run.wait_cut = cut and _strike_during_wait(job)
     if run.wait_cut or not (cut or run.wait_s):
         return True
     _next_stretch(job, phase)
     return False
 
 
-def _hits_anybody(job: Running) -> bool:
-    """Return whether a failure hits a node that is up; otherwise it is masked (rule 11)."""
+def _strike_during_wait(job: Running) -> bool:
+    """Take the failure that cut the wait; return whether it hits a node that is up.
+
+    Otherwise it is masked: it is counted, and failures go on (rule 11).
+    """
     take_failure(job)
     list_away(job)
     node_lists.without(job.lists, NEW, STRUCK, AWAY)

@@ -26,13 +26,14 @@ class Cpr(Policy):
 
     `target_pls`: the portion of lost samples to accept in return for fewer saves. `pls_interval`:
     how the interval follows from it; `"mean"` solves the mean PLS of this job, with what is lost in
-    a save, in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF
-    lose less than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail, divided by the
-    mean number of servers that one failure takes down, since each of them loses its own share; it
-    leaves all that out. Where no interval meets the target, or (E7) where (E2) at that interval
-    costs no less than (E1) at full recovery's optimum, the plan is full recovery. `interval`:
-    training from one save to the next; one that is given leaves nothing to resolve or decide: it is
-    partial recovery then. Failures that are announced and answered (`on_notice`) count as none.
+    a save, in recoveries, and at the end of the job; it expects more loss than there is where a
+    recovery takes more than a fifth of the MTBF. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail,
+    divided by the mean number of servers that one failure takes down, since each of them loses its
+    own share; it counts neither saves, nor recoveries, nor the end of the job. Where no interval
+    meets the target, or (E7) where (E2) at that interval costs no less than (E1) at full recovery's
+    optimum, the plan is full recovery. `interval`: training from one save to the next; one that is
+    given leaves nothing to resolve or decide: it is partial recovery then. Failures that are
+    announced and answered (`on_notice`) count as none.
     """
 
     target_pls: Annotated[float, Field(gt=0, le=1), Part] = 0.1

@@ -34,8 +34,8 @@ class Reader(NamedTuple):
     of_the_job: bool = False
     #: Whether its columns can be named.
     named: bool = False
-    #: What is found in the beginning of every such file and in no other's (a regular expression; a
-    #: dot is any character, and no white space comes first), so that it is recognised; a table is
+    #: A regular expression by which such a file is recognised: found in the beginning of each and
+    #: of no other (a dot is any character, white space before is left out). A table is recognised
     #: by its columns.
     looks: str = ""
     #: Whether it has the number of nodes of the system, without which a log of a whole system isn't
