@@ -143,9 +143,8 @@ def _reload(job: Running) -> None:
     run, plan = job.run, job.plan
     if plan.during_recovery and not run.can_fail_while_waiting:
         cursors.resume(job)
-    again = rules.restarts_all(
-        job.answers[run.deepest_answer].starts_again, job.lists[WAITING][SEVERITY]
-    )
+    answer = job.answers[run.deepest_answer]
+    again = rules.restarts_all(answer.starts_again, job.lists[WAITING][SEVERITY])
     if again and plan.starts:
         starts.start(job, RESTARTING)
     else:
@@ -184,9 +183,8 @@ def load(job: Running, phase: int, servers: int) -> None:
 def loads_again(job: Running) -> bool:
     """Return whether a load that has ended has failed, and begin it again if so (rule 32)."""
     run, found = job.run, job.rated[_RELOADED]
-    if not run.volume or not attempts.load_has_failed(
-        job, job.answers[run.deepest_answer], run.load_s
-    ):
+    answer = job.answers[run.deepest_answer]
+    if not run.volume or not attempts.load_has_failed(job, answer, run.load_s):
         return False
     run.load_s = run.now
     begin(job, run.phase, found, run.load_volume, found.limit)

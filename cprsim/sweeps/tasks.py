@@ -60,8 +60,9 @@ class Task:
         # Any version of cprsim reads JSON, so a worker of another one can say so.
         if isinstance(self.scenario, str):
             return vars(self)
-        modules = tuple({type(each).__module__ for each in self.scenario.policies.values()})
-        return vars(self) | {"scenario": to_json(self.scenario.mapping()), "modules": modules}
+        modules = sorted({type(each).__module__ for each in self.scenario.policies.values()})
+        as_json = to_json(self.scenario.mapping())
+        return vars(self) | {"scenario": as_json, "modules": tuple(modules)}
 
 
 @dataclass(frozen=True)

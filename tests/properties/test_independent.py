@@ -35,7 +35,7 @@ from tests.properties.tiers_by_hand import SEVERITIES, Local, Mirror, Remote, Ti
 
 @pytest.fixture
 def cases(request: pytest.FixtureRequest) -> int:
-    """Of each test; the quick tier plays fewer."""
+    """Return how many jobs a test plays; the quick tier plays fewer."""
     return 60 if request.config.option.quick else 300
 
 
